@@ -65,7 +65,7 @@ from derivlint.operators.reference.sums import (
 )
 from derivlint.operators.special import METADATA_MEMBERS, RAISING
 
-#: How many levels a call of a lambda, or of a function that takes one, is: it takes that many frames more.
+#: The number of levels for a call of a lambda, or of a function that takes one, which need more frames.
 CALL = 2
 #: Functions that test the kind of a tensor or a number, whatever its value; conversions between types of numbers.
 _QUESTION = re.compile(r"_?is_\w+|is[A-Z]\w*|are(?:Any|All|_)\w*|\w+_is_\w+|\w*wrap_dim\w*|result_type")
@@ -75,13 +75,13 @@ _MAPS = frozenset({"fmap", "transform"})
 #: Members of lists that add an item.
 _ADDS_ITEM = frozenset({"push_back", "emplace_back", "insert"})
 _NONE: frozenset[str] = frozenset()
-#: Nodes of the graph that hand gradients through and raise only where these are differentiated again.
+#: Nodes that pass gradients and raise only when these are differentiated again.
 _ERRORS_LATER = frozenset({"DelayedError"})
 #: Functions whose result is written before it is read, or has no elements.
 _UNWRITTEN = Book.by_hand("uninitialized")
 #: What is not a number: so is whatever is computed of it, and a function that is linear elsewhere is no other for it.
 _NOT_A_NUMBER = frozenset({"quiet_NaN", "NAN"})
-#: Assertions: their arguments are conditions, which say nothing of values.
+#: Assertions: their arguments are conditions, which do not affect values.
 _CHECKS = (
     "TORCH_CHECK",
     "TORCH_INTERNAL_ASSERT",

@@ -12,25 +12,25 @@ from torch.autograd.gradcheck import GradcheckError
 
 from derivlint.functional.library import Entry, entry_of
 
-#: How ``torch/autograd/gradcheck.py`` says what differs.
+#: The format of errors of ``torch/autograd/gradcheck.py``.
 _PLACE = re.compile(r"for output (\d+) with respect to input (\d+)")
 
 
 class CheckError(AssertionError):
-    """An operator fails a check; the message names the formula, or the entry, and has what PyTorch says."""
+    """An operator fails a check; the message names the formula or entry, with PyTorch's error."""
 
 
 def check(operator: Any, args: Sequence[Any], keywords: dict[str, Any] | None = None) -> None:
-    """``gradcheck``, with forward mode where there are forward formulas, ``gradgradcheck`` and ``opcheck``.
+    """Run ``gradcheck``, with forward mode if there are forward formulas, ``gradgradcheck`` and ``opcheck``.
 
     Args:
-        operator: an operator that a generated module has registered, ``torch.ops.my_ops.twice.default``.
-        args: its arguments; the gradient is checked for tensors of double precision that require it.
+        operator: an operator registered by a generated module, ``torch.ops.my_ops.twice.default``.
+        args: its arguments; the gradient is checked for tensors of double precision that require grad.
         keywords: its keyword arguments.
 
     Raises:
         CheckError: a check fails.
-        ValueError: the operator is not one of a generated module.
+        ValueError: the operator was not registered by a generated module.
     """
     entry = entry_of(operator)
     keyword_arguments = keywords or {}
@@ -98,7 +98,7 @@ def _run(check: Callable[[], Any], describe: Callable[[str], str]) -> None:
 
 
 def _formula(entry: Entry, name: str, text: str, inputs: Sequence[str], outputs: Sequence[int]) -> str:
-    """The formula that ``gradcheck`` says something of."""
+    """The formula that an error of ``gradcheck`` is about."""
     place = _PLACE.search(text)
     if place is None:
         return f"{entry.file}:{entry.line}: gradcheck refuses {name}"

@@ -1,6 +1,6 @@
-"""The reference definitions of helpers, run over tensors.
+"""The reference definitions of helpers, evaluated over tensors.
 
-Definitions call operators through ``torch.ops.aten``, with the order of arguments that functions in C++ have.
+Definitions call operators through ``torch.ops.aten``, with the argument order of the C++ functions.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _divided(dividend: Any, divisor: Any) -> Any:
     return dividend / divisor
 
 
-#: The primitives, and what needs an order of arguments of its own.
+#: The primitives, and functions with another argument order.
 PRIMITIVES: dict[str, Callable[..., Any]] = {
     "handle_r_to_c": tensors.handle_r_to_c,
     "unreduced": _unreduced,
@@ -132,7 +132,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _operator(name: str) -> Callable[..., Any] | None:
-    """An operator, with all of its arguments by position."""
+    """An operator with all arguments by position, or None."""
     packet = getattr(torch.ops.aten, name, None)
     if packet is None:
         return None
@@ -185,7 +185,7 @@ class Tensors(Domain):
         return int(bare) if bare.isdecimal() else float(bare)
 
 
-#: The modules with helpers that are more than an expression.
+#: The modules with helpers that are not single expressions.
 _WRITTEN = (
     linalg,
     reductions,
@@ -195,7 +195,7 @@ _WRITTEN = (
 
 
 def _written(name: str) -> Callable[..., Any] | None:
-    """A helper that is written in Python, since it is more than an expression."""
+    """A helper written in Python, or None."""
     for module in _WRITTEN:
         helper = vars(module).get(name)
         if callable(helper) and helper.__module__ == module.__name__:

@@ -1,4 +1,4 @@
-"""Operators of one's own in :mod:`torch.library`."""
+"""Custom operators in :mod:`torch.library`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from derivlint.functional.tensors import below_autograd, not_implemented
 
-#: What PyTorch's own transforms use to apply a Function at one of their levels.
+#: The switch by which PyTorch's transforms apply a Function at one level.
 _SINGLE_LEVEL = "enable_single_level_autograd_function"
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def define(name: str, schema: str) -> None:
-    """Define an operator, unless someone has done it before.
+    """Define an operator, unless it is defined already.
 
     Args:
         name: its name with the namespace.
@@ -44,7 +44,7 @@ def _operator(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The place where the entry of an operator is written.
+    """The source location of an operator's entry.
 
     Attributes:
         file: the derivatives file.
@@ -60,7 +60,7 @@ class Entry:
 
 
 def entry_of(operator: Any) -> Entry:
-    """The place where the entry of an operator is written.
+    """The source location of an operator's entry.
 
     Raises:
         ValueError: no generated module has registered it.
@@ -72,11 +72,11 @@ def entry_of(operator: Any) -> Entry:
 
 
 def register(name: str, entry: Entry) -> Callable[[Function], Function]:
-    """Make a function the autograd kernel of an operator; what is called by its name then is the operator.
+    """Register a function as the autograd kernel of an operator; returns the operator itself.
 
     Args:
         name: the operator's name with the namespace.
-        entry: where its formulas are written.
+        entry: the source location of its formulas.
     """
     _entries[name] = entry
     namespace, _, operator = name.partition("::")
@@ -105,14 +105,14 @@ def register(name: str, entry: Entry) -> Callable[[Function], Function]:
 
 
 def fake(name: str, *called: str) -> Callable[[Function], Function]:
-    """Make a function say what the outputs of an operator are like, for ``torch.compile`` and tensors without data.
+    """Register a function as an operator's fake kernel, for ``torch.compile`` and tensors without data.
 
-    It counts only where nothing else says so when the operator is called for the first time: kernels, and what the
-    author gives to ``torch.library.register_fake``, may come after the definition of the operator.
+    It is only used if there is none at the first call of the operator: kernels, and the author's own
+    ``torch.library.register_fake``, may follow the definition of the operator.
 
     Args:
         name: the operator's name with the namespace.
-        called: the operators with such functions that this one calls, by such names.
+        called: the qualified names of called operators with such functions.
     """
 
     def decorate(function: Function) -> Function:
@@ -127,9 +127,9 @@ def fake(name: str, *called: str) -> Callable[[Function], Function]:
 
 
 def _without_autograd(name: str, function: Callable[..., Any]) -> None:
-    """Let a function answer for tensors without data until :func:`_offer_fake` asks what else there is.
+    """Use a function for tensors without data until :func:`_offer_fake` has looked for another kernel.
 
-    In inference mode no autograd kernel runs, which would ask.
+    Needed in inference mode, where no autograd kernel runs to do that.
     """
     called = _operator(name)
     if called._schema.is_mutable or torch._C._dispatch_has_kernel_for_dispatch_key(name, "Meta"):
@@ -148,7 +148,7 @@ def _without_autograd(name: str, function: Callable[..., Any]) -> None:
 
 
 class _FakeWhenAsked(FakeImplHolder):
-    """The holder in which PyTorch looks up an operator's fake kernel, also where no autograd kernel runs."""
+    """The holder of an operator's fake kernel, consulted even if no autograd kernel runs."""
 
     @property
     def kernel(self) -> Any:
@@ -158,18 +158,18 @@ class _FakeWhenAsked(FakeImplHolder):
 
     @kernel.setter
     def kernel(self, value: Any) -> None:
-        """Refuse to be set, as PyTorch does."""
+        """Reject assignment, as PyTorch does."""
         raise RuntimeError(f"the kernel of {self.qualname} is set by torch.library.register_fake, not to {value!r}")
 
     def register(self, *args: Any, **keywords: Any) -> Any:
-        """Register the author's function, which counts, or that of :func:`fake`."""
+        """Register the author's function, which takes precedence, or that of :func:`fake`."""
         _fakes.pop(self.qualname, None)
         _withdraw(self.qualname)
         return super().register(*args, **keywords)
 
 
 def _offer_fake(name: str) -> None:
-    """Register what :func:`fake` was given for an operator, and for those that it calls."""
+    """Register the functions given to :func:`fake` for an operator and those that it calls."""
     if name not in _fakes:
         return
     function, called = _fakes.pop(name)
@@ -193,9 +193,9 @@ def _withdraw(name: str) -> None:
 
 
 def _without_result(library: Any, operator: Any) -> None:
-    """Let ``torch.compile`` take an operator that returns what it writes to.
+    """Make ``torch.compile`` support an operator that returns the arguments it writes to.
 
-    PyTorch functionalizes operators of one's own only where they return nothing (``torch/_higher_order_ops/
+    PyTorch functionalizes custom operators only if they return nothing (``torch/_higher_order_ops/
     auto_functionalize.py``), so in a graph another operator stands in for this one, which calls it.
     """
     base, _, overload = operator.name().partition("::")[2].partition(".")
@@ -236,7 +236,7 @@ def broadcast(*tensors: Tensor | None) -> Tensor:
 
 
 def applied(function: type[torch.autograd.Function], *args: Any) -> Any:
-    """Apply a Function in the autograd kernel of an operator, where PyTorch has dealt with all transforms but one."""
+    """Apply a Function in an operator's autograd kernel, after PyTorch has handled all transforms but one."""
     apply: Callable[..., Any] = getattr(super(torch.autograd.Function, function), "apply")  # noqa: B009
     if not torch._C._are_functorch_transforms_active():
         return apply(*args)
@@ -246,9 +246,9 @@ def applied(function: type[torch.autograd.Function], *args: Any) -> Any:
 
 
 def not_differentiable(operator: Any) -> Callable[..., Any]:
-    """An operator whose outputs raise when they are differentiated, unless it has a kernel that knows of gradients.
+    """An operator whose outputs raise when they are differentiated, unless it has an autograd kernel.
 
-    PyTorch only warns that the gradient of an operator of one's own is missing, and takes it for zero.
+    PyTorch only warns about the missing gradient of a custom operator, and uses zero.
     """
     name = operator.name()
     if any(torch._C._dispatch_has_kernel_for_dispatch_key(name, key) for key in _DIFFERENTIABLE):
@@ -263,7 +263,7 @@ def not_differentiable(operator: Any) -> Callable[..., Any]:
 
 
 class _NotDifferentiable(torch.autograd.Function):
-    """A call of an operator that has neither gradient nor tangent."""
+    """A call of an operator without gradient and tangent."""
 
     generate_vmap_rule = True
 
@@ -287,7 +287,7 @@ class _NotDifferentiable(torch.autograd.Function):
         return not_implemented(ctx.operator.name())
 
 
-#: The dispatch keys of kernels that know of gradients.
+#: The dispatch keys of kernels that support autograd.
 _DIFFERENTIABLE = ("Autograd", "AutogradCPU", "AutogradCUDA", "CompositeImplicitAutograd")
 #: The dispatch keys of kernels that run on tensors without data.
 _WITHOUT_DATA = (
@@ -298,9 +298,9 @@ _WITHOUT_DATA = (
 )
 #: Kernels are there as long as their library is.
 _libraries: list[Any] = []
-#: Where the entries of registered operators are written.
+#: The source locations of the entries of registered operators.
 _entries: dict[str, Entry] = {}
-#: What outputs are like, until the operator is called for the first time.
+#: The fake kernels of operators before their first call.
 _fakes: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}
-#: The libraries in which they answer for tensors without data, until then.
+#: The libraries in which these are registered until then.
 _answers: dict[str, Any] = {}

@@ -58,7 +58,7 @@ def logcumsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: int) -> Tensor:
 
 
 def cumprod_jvp(self_t: Tensor, self_p: Tensor, result: Tensor, dim: int) -> Tensor:
-    """The tangent of ``cumprod``: ``T_j = T_{j-1} x_j + P_{j-1} t_j``, which zeros do no harm to."""
+    """The tangent of ``cumprod``: ``T_j = T_{j-1} x_j + P_{j-1} t_j``, which is valid for zeros."""
     if not self_p.dim() or not self_p.numel():
         return self_t
     factors, moves, products = self_p.unbind(dim), self_t.unbind(dim), result.unbind(dim)
@@ -69,7 +69,7 @@ def cumprod_jvp(self_t: Tensor, self_p: Tensor, result: Tensor, dim: int) -> Ten
 
 
 def products_of_others(input: Tensor, dim: int) -> Tensor:
-    """The products of all elements but each: of those before, times those after."""
+    """The products of all other elements: of those before, times those after each element."""
     if not input.dim() or not input.numel():
         return torch.ones_like(input)
     ones = torch.ones_like(input.narrow(dim, 0, 1))

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def reverse_list(items: Sequence[T]) -> list[T]:
-    """A list from the end."""
+    """Reverse a list."""
     return list(reversed(items))
 
 
@@ -79,7 +79,7 @@ def unbind_backward(grads: Sequence[Tensor | None], dim: int) -> Tensor | None:
 def cat_tensors_backward(
     grad: Tensor | None, sizes: Sequence[Sequence[int]], dtypes: Sequence[torch.dtype], dim: int
 ) -> list[Tensor | None]:
-    """The gradients of ``cat``; empty tensors of one dimension are passed over."""
+    """The gradients of ``cat``; empty one-dimensional tensors are skipped."""
     if grad is None:
         return [None] * len(sizes)
     ndim = next((len(shape) for shape in sizes if len(shape) != 1 or shape[0] != 0), 1)
@@ -159,7 +159,7 @@ def as_strided_backward(
     strides: Sequence[int],
     storage_offset: int | None,
 ) -> Tensor:
-    """The gradient of ``as_strided``: what is seen several times adds up, and is divided among equal places."""
+    """The gradient of ``as_strided``: overlapping elements are summed, and divided among equal positions."""
     base = input_geometry.storage_offset
     offset = base if storage_offset is None else storage_offset
     first = min(base, offset)
@@ -184,7 +184,7 @@ def as_strided_scatter_backward(
     strides: Sequence[int],
     storage_offset: int | None,
 ) -> Tensor:
-    """The gradient of ``as_strided_scatter`` for the base: nothing flows where it was overwritten."""
+    """The gradient of ``as_strided_scatter`` for the base: zero where it was overwritten."""
     is_base = torch.ones(1, dtype=torch.bool, device=grad.device).new_empty_strided(
         input_geometry.sizes, input_geometry.strides
     )
@@ -198,9 +198,9 @@ def constant_pad_nd_backward(grad: Tensor, pad: Sequence[int]) -> Tensor:
 
 
 def _paired(size: int, half: int, factor: float, like: Tensor, dim: int) -> Tensor:
-    """Factors for half of a spectrum: those frequencies that stand for two, themselves and the negative one.
+    """Factors for half of a spectrum: 2 for frequencies that also represent the negative one.
 
-    Zero stands for itself, and so does the last frequency of an even number.
+    Zero represents only itself, and so does the last frequency of an even number.
     """
     factors = torch.ones(half, dtype=like.dtype, device=like.device)
     factors[1 : size - half + 1] = factor
@@ -212,9 +212,9 @@ def _paired(size: int, half: int, factor: float, like: Tensor, dim: int) -> Tens
 def fft_r2c_backward(
     grad: Tensor, dim: Sequence[int], normalization: int, onesided: bool, last_dim_size: int
 ) -> Tensor:
-    """The gradient of a Fourier transform of what is real: the real part of the inverse transform.
+    """The gradient of a real-to-complex Fourier transform: the real part of the inverse transform.
 
-    Of half of a spectrum that is the transform to what is real, where the other half counts half.
+    For half of a spectrum, that is the complex-to-real transform with weighted frequencies.
     """
     aten = torch.ops.aten
     if not onesided:
@@ -225,6 +225,6 @@ def fft_r2c_backward(
 
 
 def fft_c2r_backward(grad: Tensor, dim: Sequence[int], normalization: int) -> Tensor:
-    """The gradient of a Fourier transform to what is real: the half that is given counts for the other one too."""
+    """The gradient of a complex-to-real Fourier transform: the given half also represents the other one."""
     out: Tensor = torch.ops.aten._fft_r2c.default(grad, dim, normalization, True)
     return out * _paired(grad.size(dim[-1]), out.size(dim[-1]), 2.0, out, dim[-1])

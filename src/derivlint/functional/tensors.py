@@ -113,7 +113,7 @@ def memory_format(tensor: Tensor) -> torch.memory_format:
 
 
 def sum_to(tensor: Tensor, shape: Sequence[int]) -> Tensor:
-    """The sum of what was broadcast from a shape."""
+    """The sum over broadcast dimensions."""
     return tensor.sum_to_size(tuple(shape))
 
 
@@ -153,7 +153,7 @@ def computes(ctx: Any, index: int) -> bool:
 
 
 def needed(mask: Sequence[bool], *gradients: Any) -> tuple[Any, ...]:
-    """The gradients of those inputs that need theirs, None for the others."""
+    """The gradients of the inputs that need them, None for the others."""
     return tuple(
         gradient if is_needed else [None] * len(gradient) if isinstance(gradient, list) else None
         for is_needed, gradient in zip(mask, gradients, strict=True)
@@ -161,12 +161,12 @@ def needed(mask: Sequence[bool], *gradients: Any) -> tuple[Any, ...]:
 
 
 def wrapped(dim: int, ndim: int) -> int:
-    """A dimension counted from the front."""
+    """A nonnegative dimension index."""
     return dim % ndim if ndim else 0
 
 
 def wrapped_all(dims: int | Sequence[int] | None, ndim: int) -> list[int]:
-    """Dimensions counted from the front; all of them where there are none."""
+    """Nonnegative dimension indices; all dimensions by default."""
     if dims is None:
         return list(range(ndim))
     if isinstance(dims, int):
@@ -183,24 +183,24 @@ def handle_r_to_c(dtype: torch.dtype, gradient: Tensor | None) -> Tensor | None:
 
 
 def handle_r_to_c(dtype: torch.dtype, gradient: Tensor | None) -> Tensor | None:
-    """A gradient without its imaginary part, where the input is real."""
+    """The real part of a gradient if the input is real."""
     if gradient is None:
         return None
     return torch.real(gradient) if gradient.is_complex() and not dtype.is_complex else gradient
 
 
 def wrap_opt_if(tensor: Tensor, condition: bool) -> Tensor | None:
-    """A tensor, where a condition holds."""
+    """A tensor, or None if a condition is false."""
     return tensor if condition else None
 
 
 def defined(*tensors: Tensor | None) -> bool:
-    """Whether one of the tensors is there."""
+    """Whether one of the tensors is defined."""
     return any(tensor is not None for tensor in tensors)
 
 
 def added(*terms: Tensor | None) -> Tensor | None:
-    """The sum of the terms that are there."""
+    """The sum of the defined terms, or None."""
     total: Tensor | None = None
     for term in terms:
         if term is not None:

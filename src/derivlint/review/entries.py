@@ -1,6 +1,6 @@
 """The entries that differ between two versions of a file, and the differences in each.
 
-Formulas are compared by their shape, which has no layout: they are equal if their syntax trees are.
+Formulas are compared by their syntax trees, ignoring layout.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from derivlint.source import Span
 from derivlint.yaml_reader import Mapping as YamlMapping
 from derivlint.yaml_reader import Scalar, Sequence, YamlNode
 
-#: The fields of nodes that say where they are.
+#: The fields of nodes with offsets.
 _PLACES = ("start", "end", "question")
 
 
@@ -65,10 +65,10 @@ class ValueChange(Struct, frozen=True):
     """A formula or another value of an entry, in both versions.
 
     Attributes:
-        dispatch: the dispatch key; None for what belongs to the entry as a whole.
-        key: the key it stands under.
-        before: the value, in one line; None if there was none.
-        after: the value now; None if there is none.
+        dispatch: the dispatch key, or None for a value of the whole entry.
+        key: its key.
+        before: the old value on one line, or None.
+        after: the new value, or None.
     """
 
     dispatch: str | None
@@ -78,14 +78,14 @@ class ValueChange(Struct, frozen=True):
 
 
 class DerivativeChange(Struct, frozen=True):
-    """A kind of derivative that an operator has more or less of.
+    """A kind of derivative that an operator gained or lost.
 
     Attributes:
         operator: the operator with its overload.
         dispatch: the dispatch key.
         aspect: the kind.
-        before: whether there was one, as ``derivlint coverage`` says it; None if there was no operator.
-        after: whether there is one.
+        before: the old answer of ``derivlint coverage``; None if there was no operator.
+        after: the new answer.
     """
 
     operator: str
@@ -96,7 +96,7 @@ class DerivativeChange(Struct, frozen=True):
 
     @property
     def effect(self) -> str:
-        """Whether there is more or less of it now, as far as that is known."""
+        """Whether the derivative was gained or lost, if known."""
         if Answer.UNKNOWN.value in (self.before, self.after):
             return "changed"
         return "gained" if _RANKS.get(self.after, 0) > _RANKS.get(self.before, 0) else "lost"
@@ -108,17 +108,17 @@ _RANKS: Mapping[str | None, int] = {
 
 
 class EntryChange(Struct, frozen=True):
-    """An entry that is not the same in both versions.
+    """An entry that differs between the versions.
 
     Attributes:
-        name: the operator with its overload; the schema as written where it has none.
-        status: what became of it.
-        span: its name in the version that has it, the newer one where both have.
-        values: the values that differ: the schema under ``name``, formulas, and what else an entry has.
-        saved: the variables that are saved for the backward pass now and were not before.
-        unsaved: those that no longer are.
+        name: the operator with its overload, or the schema as written.
+        status: its status.
+        span: the span of its name, in the newer version that has it.
+        values: the values that differ: the schema under ``name``, formulas, and others.
+        saved: the additional saved variables.
+        unsaved: the variables that are no longer saved.
         derivatives: the kinds of derivatives that changed.
-        functions: the other functions whose derivatives are made of it: in-place, out, ``_copy`` and foreach functions.
+        functions: the other functions to which it applies: in-place, out, ``_copy`` and foreach functions.
         siblings: unchanged entries for the same operator in other dimensions.
     """
 
@@ -142,7 +142,7 @@ class ChangedEntry(Struct, frozen=True):
 
 
 def changed(before: Model, after: Model) -> list[ChangedEntry]:
-    """The entries that say something else, those of the newer version first, in file order; each once."""
+    """The changed entries, those of the newer version first, in file order; each once."""
     old, new = _by_name(before), _by_name(after)
     changes = []
     for key, entry in new.items():
@@ -156,7 +156,7 @@ def changed(before: Model, after: Model) -> list[ChangedEntry]:
 
 
 def _by_name(model: Model) -> dict[tuple[str, int], Entry]:
-    """The entries by the operators they name, and a number for those that are there more than once."""
+    """The entries by operator and occurrence."""
     entries: dict[tuple[str, int], Entry] = {}
     for entry in model.entries:
         name = name_of(entry)
@@ -168,7 +168,7 @@ def _by_name(model: Model) -> dict[tuple[str, int], Entry]:
 
 
 def name_of(entry: Entry) -> str:
-    """The operator of an entry with its overload, else what it has for a name."""
+    """The operator of an entry with its overload, else its name as written."""
     return entry.operator or (_line(entry.name.value) if entry.name is not None else f"entry {entry.index + 1}")
 
 
@@ -181,7 +181,7 @@ def _values(entry: Entry) -> dict[tuple[str | None, str], Hashable]:
 
 
 def _texts(entry: Entry) -> dict[tuple[str | None, str], str]:
-    """The values of an entry as text, by dispatch key and key; what is not a formula has no dispatch key."""
+    """The values of an entry as text, by dispatch key and key; values other than formulas have no dispatch key."""
     texts: dict[tuple[str | None, str], str] = {}
     if entry.name is not None:
         texts[None, NAME] = _line(entry.name.value)

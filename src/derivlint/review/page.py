@@ -17,7 +17,7 @@ from derivlint.review.review import Review, Version
 from derivlint.source import visible
 
 VERSION = 1
-#: More functions that an entry serves are counted, not named.
+#: The maximum number of functions listed by name.
 MAX_NAMED = 8
 _STATUS_STYLES = {Status.ADDED: "bold green", Status.REMOVED: "bold red", Status.CHANGED: "bold yellow"}
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
@@ -181,17 +181,17 @@ def _diagnostics(diagnostics: Sequence[Diagnostic], version: Version) -> list[An
     return items
 
 
-#: What Markdown would take for itself; an at sign before a name would notify someone, escaped or not.
+#: Characters with a meaning in Markdown; an at sign before a name would notify someone, even escaped.
 _MARKS = {**{char: f"\\{char}" for char in "\\`*_<>[]|#"}, "@": "@<!-- -->"}
 
 
 def _text(text: str) -> str:
-    """A text that Markdown shows as it is."""
+    """Escape a text for Markdown."""
     return "".join(_MARKS.get(char, char) for char in visible(text))
 
 
 def _fenced(language: str, lines: Sequence[str]) -> list[str]:
-    """Lines as a block of code, whatever is in them."""
+    """A fenced code block with any contents."""
     fence = "```"
     while any(fence in line for line in lines):
         fence += "`"

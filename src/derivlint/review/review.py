@@ -1,4 +1,4 @@
-"""Two versions of a derivatives file: what differs in entries, in what the checks find, and in the generated C++."""
+"""Compares two versions of a derivatives file: entries, findings, and the generated C++."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Version(Struct, frozen=True):
     """One version of a file.
 
     Attributes:
-        label: what to call it.
+        label: its name.
         source: its text.
-        operators: what it is judged against.
-        settings: what is configured for it.
+        operators: the sources of its operators.
+        settings: its settings.
     """
 
     label: str
@@ -42,11 +42,11 @@ class Review(Struct, frozen=True):
         before: the older version.
         after: the newer one.
         entries: the entries that differ.
-        new: what the checks find now and did not find before.
-        gone: what they found before and no longer find.
+        new: the new findings.
+        gone: the findings of the older version only.
         code: a unified diff of the C++ that is generated for the entries that both versions have.
-        no_code: why there is none; None if there is.
-        fails: whether a new finding is at the fail level or above.
+        no_code: the reason why there is none, or None.
+        fails: whether a new finding is at or above the fail level.
     """
 
     before: Version
@@ -74,9 +74,9 @@ def review(before: Version, after: Version, rules: tuple[Rule, ...], *, with_cod
         with_code: whether the generated C++ is compared.
 
     Raises:
-        InputError: a file does not serve the wanted version.
+        InputError: a file does not have the selected version.
     """
-    # with the same operators, only what the changes can have affected is checked again
+    # with equal operators, only affected entries are checked again
     memos = Memos() if before.operators is after.operators and before.settings == after.settings else None
     old = check_source(before.source, before.operators.natives, before.settings, rules, memos=memos)
     new = check_source(after.source, after.operators.natives, after.settings, rules, memos=memos)
@@ -88,7 +88,7 @@ def review(before: Version, after: Version, rules: tuple[Rule, ...], *, with_cod
     no_code = None
     if with_code:
         try:
-            # of what is new or gone everything would be
+            # for added or removed entries everything would differ
             kept_on = [entry for entry in entries if entry.status is Status.CHANGED]
             operators = {entry.name for entry in kept_on}.union(*(entry.functions for entry in kept_on))
             code = code_diff(old.model, new.model, operators)
@@ -100,7 +100,7 @@ def review(before: Version, after: Version, rules: tuple[Rule, ...], *, with_cod
 
 
 def _without(items: Sequence[Diagnostic], excluded: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The findings that are not among others, wherever these stand."""
+    """The findings without a counterpart among others, at any position."""
     counts = Counter(map(_identity, excluded))
     remaining = []
     for item in items:

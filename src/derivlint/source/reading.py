@@ -1,8 +1,8 @@
-"""Opening input: regular files of bounded size, and what the command line itself gives.
+"""Opens input: regular files of bounded size, and special files named on the command line.
 
-Every path that a command, a configuration, an editor or a repository names is opened here. A pipe, a device or a socket
-could keep a run waiting or never end; one is read only where the command line names it below ``/dev`` or ``/proc``, as
-shells do for ``<(...)``.
+Every path that a command, a configuration, an editor or a repository names is opened here. A pipe, device or socket
+could block or be endless; it is read only if the command line names it below ``/dev`` or ``/proc``, as shells do for
+``<(...)``.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import BinaryIO
 #: Larger files are refused: the largest real file of the kind has 0.7 MB.
 MAX_BYTES = 64 * 1024 * 1024
 
-#: Where names of pipes and devices begin.
+#: The path prefixes of pipes and devices.
 _SPECIAL = ("/dev/", "/proc/")
-#: File systems whose regular files may wait for something, or be what only this process can read.
+#: File systems whose regular files may block, or be private to this process.
 _OF_THE_SYSTEM = ("/proc/", "/sys/")
-#: Other names of what a process has open.
+#: Other names of open file descriptors.
 _DESCRIPTORS = ("/dev/fd/", "/dev/std")
-#: The names of that kind that the command line gave.
+#: The names of that kind on the command line.
 _accepted: set[str] = set()
 
 
@@ -86,7 +86,7 @@ def read_input(path: str | Path, limit: int = MAX_BYTES, *, follow: bool = True)
 
     Args:
         path: the file.
-        limit: how many bytes it may have.
+        limit: the maximum number of bytes.
         follow: whether it may be a link.
 
     Raises:
@@ -106,8 +106,8 @@ def read_bytes(path: str | Path, shown: str, limit: int = MAX_BYTES) -> bytes:
 
     Args:
         path: the file.
-        shown: what messages call it.
-        limit: how many bytes it may have.
+        shown: its name in messages.
+        limit: the maximum number of bytes.
 
     Raises:
         SourceError: it cannot be read, is not a regular file, or is larger.

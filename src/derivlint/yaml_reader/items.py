@@ -19,7 +19,7 @@ class Items(Struct, frozen=True):
     Attributes:
         starts: the offset of each ``- `` at the start of a line.
         end: where the list ends: the end of the text, or a document marker.
-        problems: what is wrong around the items.
+        problems: the problems around the items.
     """
 
     starts: list[int]

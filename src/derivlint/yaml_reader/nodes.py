@@ -113,7 +113,7 @@ def _decoded(written: str, value: str, style: str) -> DecodeMap | None:
 
 
 class Sequence(YamlNode, frozen=True, eq=False):
-    """Evaluate a braced list.
+    """A list of nodes.
 
     Attributes:
         flow: whether it is written ``[a, b]``.
@@ -192,11 +192,11 @@ class YamlProblem(Struct, frozen=True):
     """One problem of the YAML of a file.
 
     Attributes:
-        kind: what is wrong.
+        kind: the kind of problem.
         message: the fact, one line.
-        span: its place.
-        help: what to do about it.
-        related: further places, each with what is there.
+        span: its span.
+        help: the cure.
+        related: secondary spans, each with a description.
     """
 
     kind: YamlProblemKind

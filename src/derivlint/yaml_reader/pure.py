@@ -40,10 +40,10 @@ class PureParser(Reader, Scanner, Parser):
         Parser.__init__(self, loader=self)
 
     def get_event(self) -> Any:
-        """The next event.
+        """Return the next event.
 
         Raises:
-            YAMLError: the text is not YAML; whatever else the scanner trips over is turned into one too.
+            YAMLError: the text is not YAML; other errors of the scanner are converted to it.
         """
         try:
             event = Parser.get_event(self)
