@@ -15,7 +15,7 @@ from derivlint.rules import load_rules
 from derivlint.schema import load_index
 from derivlint.source import SourceFile
 from tests.conftest import packaged_folder
-from tests.repairs.campaign import Campaign
+from tests.repairs.campaign import Campaign, WrongFormula
 
 SWAPPED = """\
 - name: huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
@@ -23,8 +23,34 @@ SWAPPED = """\
   target: huber_loss_backward(grad, target, self, reduction, delta)
 """
 RIGHT = "huber_loss_backward(grad, self, target, reduction, delta)"
+#: Formulas of PyTorch's history, by what they need: a guard, the fixes of all findings together, the form of the other
+#: argument's formula, and a helper for one that does not exist.
+HISTORIC = {
+    "conv_tbc: self, weight, bias": (
+        "conv_tbc_backward(grad, self, weight, bias, pad)",
+        "grad.defined() ? conv_tbc_backward(grad, self, weight, bias, pad) : std::tuple<Tensor, Tensor, Tensor>()",
+    ),
+    "addmv: vec": ("mat.t().mv(grad) * alpha", "mat.t().conj().mv(grad) * alpha.conj()"),
+    "mul.Tensor: self": ("grad * other", "mul_tensor_backward(grad, other, self.scalar_type())"),
+    "max.dim: self": (
+        "select_equals_backward(grad, self, result)",
+        "value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)",
+    ),
+    "median: self": ("select_equals_backward(grad, self, result)", "evenly_distribute_backward(grad, self, result)"),
+    "hardtanh_backward: grad_output": (
+        "hardtanh_backward(grad, input, min_val, max_val, false)",
+        "hardtanh_backward(grad, self, min_val, max_val)",
+    ),
+}
 SINE = "- name: cos(Tensor self) -> Tensor\n  self: grad * self.sin().conj()\n"
 UNSOLVED = "- name: digamma(Tensor self) -> Tensor\n  self: self.no_such_method(1, 2)\n"
+
+
+@pytest.fixture(scope="module")
+def campaign() -> Campaign:
+    source = SourceFile.read(packaged_folder() / "autograd" / "derivatives.yaml")
+    settings = Settings()
+    return Campaign(Judge(source, build_model(source, load_index()), settings.selected(load_rules()), settings.shows))
 
 
 @pytest.fixture
@@ -34,14 +60,21 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_most_wrong_formulas_of_a_sample_get_the_right_one_first() -> None:
-    source = SourceFile.read(packaged_folder() / "autograd" / "derivatives.yaml")
-    settings = Settings()
-    judge = Judge(source, build_model(source, load_index()), settings.selected(load_rules()), settings.shows)
-    outcomes = list(Campaign(judge).run(seed=5, count=12))
+def test_most_wrong_formulas_of_a_sample_get_the_right_one_first(campaign: Campaign) -> None:
+    outcomes = list(campaign.run(seed=5, count=12))
     shown = "\n".join(outcome.shown() for outcome in outcomes if not outcome.is_first)
     assert sum(outcome.is_among for outcome in outcomes) >= 9, shown
     assert sum(outcome.is_first for outcome in outcomes) >= 8, shown
+
+
+@pytest.mark.parametrize("subject", HISTORIC)
+def test_historic_formulas_get_the_right_one(campaign: Campaign, subject: str) -> None:
+    wrong, right = HISTORIC[subject]
+    formulas = [item for entry in campaign.model.entries for item in entry.formulas]
+    formula = next(item for item in formulas if f"{item.entry.operator}: {item.key_text}" == subject)
+    outcome = campaign.outcome(WrongFormula("historic", formula, wrong))
+    assert outcome is not None
+    assert outcome.suggestion.candidates[0].candidate.text == right
 
 
 def test_json_has_the_formula_its_edit_and_its_proof(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

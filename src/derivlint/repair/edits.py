@@ -15,14 +15,16 @@ from msgspec.structs import replace
 
 from derivlint.analysis.soundness import with_formula
 from derivlint.formula import apply_edits
-from derivlint.lint.diagnostic import Diagnostic
+from derivlint.lint.diagnostic import Diagnostic, Fix
+from derivlint.lint.fixing import apply_fixes
 from derivlint.model import DerivativeFormula, Model
 from derivlint.model.model import probe_model
-from derivlint.repair.candidates import Candidate, Target, edited
-from derivlint.repair.helper_calls import helper_calls
+from derivlint.repair.candidates import Candidate, Target
+from derivlint.repair.helper_calls import helper_calls, sibling_forms
 from derivlint.repair.slips import WEIGHTS, Slip
 from derivlint.repair.token_edits import token_changes
 from derivlint.repair.tree_edits import TreeChanges
+from derivlint.source import Span
 
 #: The factor by which mistakes are likelier at an underlined position, and in a finding's fix.
 AT_FINDING = 50
@@ -35,7 +37,12 @@ def edited_formulas(target: Target, model: Model) -> Iterator[Candidate]:
     if formula is None or formula.text is None or not formula.is_exact():
         return iter(())
     own = [item for item in target.findings if item.key == target.key]
-    every = (*helper_calls(model, formula), *_edited(model, formula, own), *_fixed(model, formula, own))
+    every = (
+        *helper_calls(model, formula),
+        *sibling_forms(formula),
+        *_edited(model, formula, own),
+        *_fixed(model, formula, own),
+    )
     candidates: dict[str, Candidate] = {}
     for candidate in every:
         twin = candidates.get(candidate.text)
@@ -55,7 +62,7 @@ def twice_edited(target: Target, once: Candidate, model: Model) -> Iterator[Cand
         return iter(())
     twice = (
         Candidate(item.text, "edit", once.cost + item.cost, cause=f"{once.cause}, and {item.cause}")
-        for item in _edited(probe, formula, ())
+        for item in (*sibling_forms(formula), *_edited(probe, formula, ()))
     )
     return iter(sorted(twice, key=lambda candidate: candidate.cost))
 
@@ -77,15 +84,19 @@ def _edited(model: Model, formula: DerivativeFormula, findings: Iterable[Diagnos
 
 
 def _fixed(model: Model, formula: DerivativeFormula, findings: Iterable[Diagnostic]) -> Iterator[Candidate]:
-    """The formula after the fix of a finding."""
+    """The formula after the fix of each finding, and after all of them."""
     entry, source = formula.entry, model.source
+    fixed = [item for item in findings if item.fix is not None and all(map(entry.span.contains, _places(item.fix)))]
     start = source.text.rfind("\n", 0, entry.span.start) + 1
-    for finding in findings:
-        fix = finding.fix
-        if fix is None or not all(entry.span.contains(edit.span) for edit in fix.edits):
-            continue
-        end = entry.span.end + sum(len(edit.text) - (edit.span.end - edit.span.start) for edit in fix.edits)
-        probe = probe_model(edited(source.text, fix.edits)[start:end], model)
+    for group in (*([item] for item in fixed), fixed if len(fixed) > 1 else []):
+        outcome = apply_fixes(source, group, unsafe=True)
+        end = entry.span.end + len(outcome.text) - len(source.text)
+        probe = probe_model(outcome.text[start:end], model)
         formulas = [item for entry in probe.entries for item in entry.formulas if item.key_text == formula.key_text]
-        if len(formulas) == 1 and formulas[0].text is not None:
-            yield Candidate(formulas[0].text, "edit", -log(IN_FIX), cause=finding.message)
+        if group and len(formulas) == 1 and formulas[0].text is not None:
+            cause = group[0].message if len(group) == 1 else "all findings are fixed"
+            yield Candidate(formulas[0].text, "edit", -log(IN_FIX), cause=cause)
+
+
+def _places(fix: Fix) -> Iterator[Span]:
+    return (edit.span for edit in fix.edits)

@@ -125,6 +125,11 @@ class TreeChanges:
             yield self._replaced(Slip.SIGN, tree, f"-{whole}", "the sign is wrong")
         for factor in ("2", "0.5"):
             yield self._replaced(Slip.FACTOR, tree, f"{whole} * {factor}", f"the factor {factor} is missing")
+        if GRAD in self._types:
+            n_names = len(self._formula.names)
+            nothing = f"std::tuple<{', '.join([_TENSOR] * n_names)}>()" if n_names > 1 else f"{_TENSOR}()"
+            text = f"{GRAD}.defined() ? {whole} : {nothing}"
+            yield self._replaced(Slip.GUARD, tree, text, f'"{GRAD}" may be undefined')
         if self._formula.role is Role.FORWARD and isinstance(tree, Name):
             for word in (AUTO_LINEAR, AUTO_ELEMENT_WISE):
                 yield self._replaced(Slip.WHOLE, tree, word, f"{quoted(word)} is meant")
