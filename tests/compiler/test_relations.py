@@ -31,7 +31,7 @@ from tools.type_relations import (
 SHIPPED = Path(derivlint.cpp.__file__).parent / "data" / "relations-2.13.0.json"
 #: Types that take part in most formulas are always in the sample.
 ALWAYS = ("int", "double", "Tensor", "Scalar")
-SAMPLE = 5
+SAMPLE = 6
 
 Answer = tuple[str, str | bool | None]
 
