@@ -60,3 +60,9 @@ def test_a_kink_between_the_steps_of_single_precision_is_no_place_to_judge() -> 
 
     with pytest.raises(UnjudgedError):
         SINGLE.compared(function, 0.25, 0.3)
+
+
+@pytest.mark.parametrize(("slope", "is_right"), [(3.0, True), (3.00019, True), (3.0005, False), (2.9997, False)])
+def test_each_side_of_a_slight_kink_is_right(slope: float, is_right: bool) -> None:
+    """Both sides count as the same, and the mean of them is the slope of neither."""
+    assert DOUBLE.compared(lambda step: 3 * step + max(step, 0.0) * 1.9e-4, slope, 0.0)[1] is is_right

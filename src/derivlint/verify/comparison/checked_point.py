@@ -96,7 +96,8 @@ class CheckedPoint:
         self.is_plain = all(map(is_plain, tensors))
         self.is_complex = any(item.is_complex() for item in tensors)
         self.is_empty = any(not subject.tensor(variable).numel() for variable in self.variables)
-        self.is_finite = all(map(has_finite_numbers, tensors))
+        arguments = [subject.tensor(variable) for variable in subject.variables(list(subject.positions))]
+        self.is_finite = all(map(has_finite_numbers, [*tensors, *arguments]))
         self.is_coarse = any(item.dtype in coarse for item in outputs)
 
     def like(self, tensor: Any, *name: object) -> Any:
