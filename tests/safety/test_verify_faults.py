@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     monkeypatch.setattr(children, "LOOK", 0.5)
     tensor = torch.rand(3, dtype=torch.float64) + 0.5
 
-    def recorded(dtype: str, wanted: object, recording: Recording, progress: object) -> None:
+    def recorded(
+        dtype: str, wanted: object, recording: Recording, progress: object, sources: Collection[str] | None
+    ) -> None:
         for name in ("exp", "sin", "cos"):
             recording.add(name, [tensor])
 

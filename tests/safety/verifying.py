@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from derivlint.cli.main import cli
+from derivlint.verify.inputs.sources import stems_with_samples
 from derivlint.verify.inputs.stored import write_inputs
 from derivlint.verify.processes.recordings import recording_path
 from tests.running import runner
@@ -49,9 +50,10 @@ class Place:
         return recording_path(self.cache / "verify", "float64", metadata.version("torch").partition("+")[0])
 
     def record(self) -> None:
-        """Write the inputs of the operators."""
-        tensor = torch.rand(3, dtype=torch.float64) + 0.5
-        write_inputs(self.samples, {name: [[tensor]] for name in ("exp", "sin", "cos")})
+        """Write the inputs of the operators; all others have none."""
+        inputs = [[torch.rand(3, dtype=torch.float64) + 0.5]]
+        operators = ("exp", "sin", "cos")
+        write_inputs(self.samples, {name: inputs if name in operators else [] for name in stems_with_samples()})
 
     def verify(self, *arguments: str, options: tuple[str, ...] = FAST) -> tuple[int, str, str]:
         """Run the command in this process, in the folder: status, standard output and standard error."""

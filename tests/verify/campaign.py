@@ -67,11 +67,13 @@ class Unit:
         self.spec = [each.spec for each in numbered]
         self.there = {each.spec.number for each in made.functions}
         self.compared: set[int] = set()
+        operators = {each.spec.operator for each in numbered}
+        samples = recorded(operators, dtypes, str(model.natives.version), place, lambda what: None)
         self.task = {
             "libraries": [str(made.library)],
             "place": str(place),
             **asdict(effort),
-            "samples": {dtype: str(recorded(model, dtype, place, lambda what: None)) for dtype in dtypes},
+            "samples": {dtype: str(path) for dtype, path in samples.items()},
             "seed": 0,
             "precision": False,
             "device": "cpu",

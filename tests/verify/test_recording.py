@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ import torch
 from derivlint.cli.shared import terminal
 from derivlint.verify.inputs import samples
 from derivlint.verify.inputs.samples import Recording, record
-from derivlint.verify.processes.recordings import keep, resumed
+from derivlint.verify.inputs.sources import sample_sources
+from derivlint.verify.inputs.stored import StoredInputs
+from derivlint.verify.processes import recordings
+from derivlint.verify.processes.recordings import add_inputs, keep, recorded, resumed
 
 NAMES = ("sin", "mul", "clamp", "cos")
 
@@ -93,3 +97,41 @@ def test_a_short_command_says_nothing(capsys: pytest.CaptureFixture[str]) -> Non
     with terminal.Progress() as progress:
         progress("recording inputs")
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("few")
+def test_an_operator_has_the_inputs_that_it_has_among_all() -> None:
+    """Only the OpInfos that the table names for it run."""
+    everything, alone = Recording(), Recording()
+    record("float64", NAMES, everything, lambda number, count: None)
+    numbers: list[int] = []
+    sources = sample_sources(("sin",), metadata.version("torch").partition("+")[0])
+    record("float64", ("sin",), alone, lambda number, count: numbers.append(number), sources)
+    assert len(numbers) < len(NAMES)
+    assert alone.inputs.keys() == {name for name in everything.inputs if name.partition(".")[0] in ("sin", "sin_")}
+    assert all(is_same(everything.inputs[name], lists) for name, lists in alone.inputs.items())
+
+
+def test_inputs_are_added_to_those_of_other_operators(tmp_path: Path) -> None:
+    path = tmp_path / "samples.bin"
+    add_inputs(path, {"sin": [[torch.ones(2)]], "cos": []})
+    add_inputs(path, {"exp": [[torch.zeros(3)]]})
+    stored = StoredInputs(path)
+    assert list(stored) == ["sin", "cos", "exp"]
+    assert is_same(stored["sin"], [[torch.ones(2)]])
+
+
+def test_only_missing_operators_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of earlier runs are kept, and an operator without samples starts no process."""
+    runs: list[list[str]] = []
+
+    def run(tasks: list[dict[str, Any]], progress: object) -> None:
+        for task in tasks:
+            runs.append(task["stems"])
+            add_inputs(Path(task["path"]), {name: [] for name in task["stems"]})
+
+    monkeypatch.setattr(recordings, "_run_recorder", run)
+    version = metadata.version("torch").partition("+")[0]
+    for operators in (["sin"], ["sin", "mul.Tensor"], ["mul.Tensor"], ["no_such_operator"]):
+        recorded(operators, ["float64"], version, tmp_path, lambda what: None)
+    assert runs == [["sin"], ["mul"]]

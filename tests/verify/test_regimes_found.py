@@ -188,6 +188,7 @@ DEFECTIVE = {"_foreach_pow.List", "_foreach_pow.ScalarList"}
 SAMPLES = """
 import sys, torch
 from pathlib import Path
+from derivlint.verify.inputs.sources import stems_with_samples
 from derivlint.verify.inputs.stored import write_inputs
 torch.manual_seed(0)
 def r(*shape):
@@ -206,7 +207,7 @@ found["_foreach_maximum.ScalarList"] = found["_foreach_minimum.ScalarList"] = [[
 found["_foreach_div.List"] = found["_foreach_pow.List"] = [[lists, [r(2), r(3)]]]
 found["_foreach_pow.ScalarList"] = [[lists, [2, 3]]]
 found["_foreach_norm.Scalar"] = [[lists, 2, None]]
-write_inputs(Path(sys.argv[1]), found)
+write_inputs(Path(sys.argv[1]), dict.fromkeys(stems_with_samples(), []) | found)
 """
 
 

@@ -75,6 +75,7 @@ MORE_ENTRIES = """
 SAMPLES = """
 import sys, torch
 from pathlib import Path
+from derivlint.verify.inputs.sources import stems_with_samples
 from derivlint.verify.inputs.stored import write_inputs
 torch.manual_seed(0)
 for dtype in ("float64", "complex128"):
@@ -92,5 +93,6 @@ for dtype in ("float64", "complex128"):
         found["threshold"] = [[r(3), 0.0, 0.0], [r(2, 3), 0.0, 0.0]]
         found["atan2"] = [[r(2, 3), r(3)], [r(2), r(2)]]
         found["aminmax"] = [[r(3), 0, False], [r(2, 3), 1, True]]
-    write_inputs(Path(sys.argv[1].replace("DTYPE", dtype)), found)
+    none = dict.fromkeys(stems_with_samples(), [])
+    write_inputs(Path(sys.argv[1].replace("DTYPE", dtype)), none | found)
 """

@@ -141,7 +141,8 @@ def _verify(
     count = len({id(function.written.entry) for function in collected.functions})
     # PyTorch is imported and inputs are recorded while the compiler runs
     with Server() as server, ThreadPoolExecutor(max_workers=1) as pool:
-        recording = pool.submit(lambda: {dtype: recorded(model, dtype, place, progress) for dtype in options.dtypes})
+        operators = {function.spec.operator for function in collected.functions}
+        recording = pool.submit(recorded, operators, options.dtypes, str(model.natives.version), place, progress)
         engine = engine_of(model, place, outcome, options, progress, base, earlier)
         samples = recording.result()
         if outcome.functions:

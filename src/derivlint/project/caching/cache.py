@@ -206,7 +206,7 @@ _ENTRY = re.compile(r"[a-z]+-[0-9a-f]{32,64}(?:\.json)?")
 #: Folders of build results: numerical checks, precompiled headers, object files, replaced derivatives.
 _BUILT = ("verify", "headers", "objects", "run")
 #: Their contents: folders named by a digest, recorded inputs, object files.
-_WORK = re.compile(r"[0-9a-f]{32}|samples-[\w.+-]+\.bin|\w+-[0-9a-f]{20}\.o")
+_WORK = re.compile(r"[0-9a-f]{32}|samples-[\w.+-]+\.(?:bin|part)|\.lock|\w+-[0-9a-f]{20}\.o")
 
 
 class Cleaned(Struct, frozen=True):

@@ -153,9 +153,9 @@ def recorded_points(spec: FunctionSpec, inputs: Inputs) -> list[SamplePoint]:
         spec: a function of the operator.
         inputs: the recorded inputs.
     """
-    if spec.operator in inputs:
+    if inputs.get(spec.operator):
         return [SamplePoint(values, is_meant=True) for values in inputs[spec.operator]]
-    for name in siblings(spec.operator, inputs):
+    for name in filter(inputs.get, siblings(spec.operator, inputs)):
         names = [argument.name for argument in overload_of(name)._schema.arguments]
         made = [converted(spec, dict(zip(names, values, strict=True))) for values in inputs[name]]
         points = [SamplePoint(values, "sibling") for values in made if values is not None]

@@ -12,7 +12,7 @@ import types
 import unittest
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
@@ -142,7 +142,11 @@ class Recording:
 
 
 def record(
-    dtype_name: str, operators: Iterable[str], recording: Recording, progress: Callable[[int, int], None]
+    dtype_name: str,
+    operators: Iterable[str],
+    recording: Recording,
+    progress: Callable[[int, int], None],
+    sources: Collection[str] | None = None,
 ) -> None:
     """Record inputs of operators.
 
@@ -151,6 +155,7 @@ def record(
         operators: the names of operators without overload.
         recording: the recording to continue; modified.
         progress: called with the number of finished OpInfos and their total.
+        sources: the names of the OpInfos to run, None for all.
     """
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -183,10 +188,10 @@ def record(
     with _without_traces():
         for number in range(recording.done, len(infos)):
             info = infos[number]
+            if dtype not in info.dtypes or (sources is not None and info.full_name not in sources):
+                continue
             recording.done = number
             progress(number, len(infos))
-            if dtype not in info.dtypes:
-                continue
             torch.manual_seed(number)
             random.seed(number)
             differentiable = info.supports_autograd and dtype in info.supported_backward_dtypes("cpu")

@@ -1,25 +1,28 @@
-"""The recorded inputs of all operators, recorded once for each PyTorch and stored in the work folder.
+"""The recorded inputs of operators, recorded on first use for each PyTorch and stored in the work folder.
 
-A separate process records them: it runs :func:`main` with a dtype and a file as arguments and reads operators from
-standard input. It writes a checkpoint every few seconds, from which an interrupted recording resumes.
+A separate process records them: it runs :func:`main` and reads its tasks from standard input. It writes a checkpoint
+every few seconds, from which an interrupted recording resumes.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from derivlint.compiler.children import HungError, PythonChild, lines_of
-from derivlint.model import Model
+from derivlint.compiler.precompiled import locked
 from derivlint.source import is_own
-from derivlint.verify.code.functions import FOREACH
-from derivlint.verify.inputs.samples import Recording, record
-from derivlint.verify.inputs.stored import DamagedError, StoredInputs, write_inputs
+from derivlint.verify.inputs.recipes import operators_with_like_inputs
+from derivlint.verify.inputs.samples import Recording, record, stem
+from derivlint.verify.inputs.sources import sample_sources
+from derivlint.verify.inputs.stored import DamagedError, Inputs, StoredInputs, write_inputs
 from derivlint.verify.processes.process import HUNG, IDLE, early_exit
 from derivlint.verify.unchecked import SkipReason, StoppedError
 
@@ -28,41 +31,53 @@ PERIOD = 5.0
 #: The key of a checkpoint's own state: the number of OpInfos that have run, and the digest of the operators.
 _STATE = ""
 #: The version of the recorder; increased when recording or the file format changes.
-RECORDER = 6
+RECORDER = 7
 MODULE = "derivlint.verify.processes.recordings"
 
 
 def main(lifeline: int) -> None:
-    """Record inputs, report progress on standard output, and write the file atomically.
+    """Record inputs for each dtype, report progress on standard output, and write the files atomically.
 
     Args:
         lifeline: the pipe whose closing ends this process.
     """
-    dtype, target = sys.argv[1], Path(sys.argv[2])
     out = os.dup(1)
     os.dup2(2, 1)
-    names = sys.stdin.read()
-    operators = {name.strip().partition(".")[0] for name in names.splitlines()}
-    digest = hashlib.sha256(names.encode()).hexdigest()
+    for task in json.load(sys.stdin):
+        _record(task["dtype"], Path(task["path"]), task["stems"], task["sources"], out)
+    os.write(out, b"done\n")
+
+
+def _record(dtype: str, target: Path, stems: list[str], sources: list[str] | None, out: int) -> None:
+    digest = hashlib.sha256("\n".join(stems).encode()).hexdigest()
     checkpoint = target.with_suffix(".part")
     recording = resumed(checkpoint, digest)
     last = time.monotonic()
 
     def tell(position: int, count: int) -> None:
         nonlocal last
-        os.write(out, f"{position} {count}\n".encode())
+        os.write(out, f"{dtype}: {position} of {count}\n".encode())
         if time.monotonic() - last >= PERIOD:
             # without a checkpoint an interrupted recording starts over
             with suppress(OSError):
                 keep(checkpoint, recording, digest)
             last = time.monotonic()
 
-    record(dtype, operators, recording, tell)
-    if not recording.inputs:
-        sys.exit("none of PyTorch's samples runs")
-    write_inputs(target, recording.inputs)
+    record(dtype, stems, recording, tell, sources)
+    # an operator without inputs is not looked for again
+    add_inputs(target, {**{name: [] for name in stems}, **recording.inputs})
     checkpoint.unlink(missing_ok=True)
-    os.write(out, b"done\n")
+
+
+def add_inputs(path: Path, inputs: Inputs) -> None:
+    """Add inputs to a file, to which other processes may add at the same time.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with locked(path.parent):
+        stored = _stored(path)
+        write_inputs(path, inputs if stored is None else {**stored, **inputs})
 
 
 def keep(checkpoint: Path, recording: Recording, digest: str) -> None:
@@ -93,69 +108,86 @@ def recording_path(place: Path, dtype: str, version: str) -> Path:
     return place / f"samples-{RECORDER}-{version}-{dtype}.bin"
 
 
-def recorded(model: Model, dtype: str, place: Path, progress: Callable[[str], None]) -> Path:
-    """The file with the recorded inputs for a dtype; recorded if missing or damaged.
+def stems_of(operators: Iterable[str]) -> set[str]:
+    """The stems of operators, and of those whose inputs they take."""
+    like = operators_with_like_inputs()
+    return {stem(name.partition(".")[0]) for operator in operators for name in (operator, like.get(operator, operator))}
+
+
+def recorded(
+    operators: Iterable[str], dtypes: Iterable[str], version: str, place: Path, progress: Callable[[str], None]
+) -> dict[str, Path]:
+    """The files with the recorded inputs by dtype; those of operators that are missing are recorded.
 
     Args:
-        model: the file with the operators.
-        dtype: the dtype.
+        operators: the operators.
+        dtypes: the dtypes.
+        version: the version of the installed PyTorch.
         place: the work folder.
         progress: called with the progress.
 
     Raises:
         StoppedError: nothing can be recorded.
     """
-    path = recording_path(place, dtype, str(model.natives.version))
-    if _is_whole(path):
-        return path
-    # the next file has other entries, so inputs are recorded for all of them at once
-    own_operators = {entry.operator for entry in model.entries if entry.operator is not None}
-    lists = {name for name in model.natives.operator_names() if name.startswith(FOREACH)}
-    names = "\n".join(sorted(own_operators.union(model.natives.derivatives or (), lists)))
-    progress(f"recording inputs of PyTorch's samples, {dtype}")
+    stems = stems_of(operators)
+    paths = {dtype: recording_path(place, dtype, version) for dtype in dtypes}
+    tasks = []
     try:
-        path.unlink(missing_ok=True)
-        _run_recorder(dtype, path, names, progress)
+        for dtype, path in paths.items():
+            stored = _stored(path)
+            if stored is None:
+                path.unlink(missing_ok=True)
+            missing = stems.difference(() if stored is None else (stem(name.partition(".")[0]) for name in stored))
+            sources = sample_sources(missing, version)
+            if sources or sources is None:
+                listed = None if sources is None else sorted(sources)
+                tasks.append({"dtype": dtype, "path": str(path), "stems": sorted(missing), "sources": listed})
+            elif stored is None:
+                add_inputs(path, {})
+        if tasks:
+            progress("recording inputs of PyTorch's samples")
+            _run_recorder(tasks, progress)
     except OSError as error:
-        raise _failed(dtype, SkipReason.FAILED, error.strerror or str(error)) from error
+        raise _failed(SkipReason.FAILED, error.strerror or str(error)) from error
     except HungError as error:
-        raise _failed(dtype, SkipReason.HUNG, HUNG) from error
+        raise _failed(SkipReason.HUNG, HUNG) from error
     except StoppedError as error:
-        raise _failed(dtype, error.why, str(error)) from error
-    if not _is_whole(path):
-        raise _failed(dtype, SkipReason.FAILED, "what was recorded cannot be read")
-    return path
+        raise _failed(error.why, str(error)) from error
+    if None in map(_stored, paths.values()):
+        raise _failed(SkipReason.FAILED, "what was recorded cannot be read")
+    return paths
 
 
-def _failed(dtype: str, why: SkipReason, reason: str) -> StoppedError:
+def _failed(why: SkipReason, reason: str) -> StoppedError:
     more = "; the extra derivlint[verify] has what recording needs" if "ModuleNotFoundError" in reason else ""
-    return StoppedError(why, f"no inputs of type {dtype} can be recorded: {reason}{more}")
+    return StoppedError(why, f"no inputs can be recorded: {reason}{more}")
 
 
-def _is_whole(path: Path) -> bool:
-    """Whether a file exists, is complete, and can only be written by this user."""
+def _stored(path: Path) -> StoredInputs | None:
+    """The inputs in a file that only this user can have written; None without it or some of what was written."""
     if not is_own(path) or not path.is_file():
-        return False
+        return None
     try:
-        StoredInputs(path).check()
+        stored = StoredInputs(path)
+        stored.check()
     except (OSError, DamagedError):
-        return False
-    return True
+        return None
+    return stored
 
 
-def _run_recorder(dtype: str, path: Path, names: str, progress: Callable[[str], None]) -> None:
-    """Record in a separate process.
+def _run_recorder(tasks: list[dict[str, Any]], progress: Callable[[str], None]) -> None:
+    """Record in a process of its own.
 
     Raises:
         OSError: it cannot be started or read.
         HungError: it hangs.
         StoppedError: it ended without a result.
     """
-    child = PythonChild(MODULE, dtype, str(path))
+    child = PythonChild(MODULE)
     try:
         assert child.process.stdin is not None
         try:
-            child.process.stdin.write(names.encode())
+            child.process.stdin.write(json.dumps(tasks).encode())
             child.process.stdin.close()
         except BrokenPipeError:
             # it has ended already; the reason is determined below
@@ -163,9 +195,8 @@ def _run_recorder(dtype: str, path: Path, names: str, progress: Callable[[str], 
         is_done = False
         for line in lines_of(child, IDLE):
             is_done = line == b"done"
-            number, _, count = line.decode(errors="replace").partition(" ")
-            if count:
-                progress(f"recording inputs of PyTorch's samples, {dtype}: {number} of {count}")
+            if not is_done:
+                progress(f"recording inputs of PyTorch's samples, {line.decode(errors='replace')}")
         if not is_done:
             raise early_exit(child)
     finally:
