@@ -29,6 +29,8 @@ GRACE = 2.0
 #: The variable by which processes of a run are known.
 MARK = "DERIVLINT_KILLED_RUN"
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+#: Commands that compile, and keep headers and libraries for the next run.
+COMPILING = ("verify", "run")
 #: What an editor sends: initialize, then a text to check.
 HELLO = (
     b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{},"processId":null,"rootUri":null}}',
@@ -93,6 +95,8 @@ def bench(folder: Path) -> Bench:
         "review": Command(("review", "HEAD", "derivatives.yaml"), 6.0),
         "lsp": Command(("lsp",), 6.0),
         "verify": Command(("verify", "derivatives.yaml", "--ops", "sinh", "--no-base"), 12.0),
+        "suggest": Command(("suggest", "sinh", "derivatives.yaml"), 6.0),
+        "run": Command(("run", "derivatives.yaml", "--", "-c", "pass"), 20.0),
     }
     made = Bench(folder, commands)
     written = [name for command in commands.values() for name in command.files]
@@ -139,7 +143,7 @@ def killed(bench: Bench, name: str, number: signal.Signals, delay: float) -> lis
     command = bench.commands[name]
     mark = uuid.uuid4().hex
     environment = {**os.environ, MARK: mark, "DERIVLINT_CACHE_DIR": str(bench.folder / f"cache-{name}")}
-    if name != "verify":
+    if name not in COMPILING:
         shutil.rmtree(bench.folder / f"cache-{name}", ignore_errors=True)
     process = subprocess.Popen(
         [sys.executable, "-m", "derivlint", *command.arguments],
@@ -232,5 +236,5 @@ def test_a_terminated_run_says_so_and_leaves_no_file(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_sample_of_kills(tmp_path: Path) -> None:
     made = bench(tmp_path)
-    names = [name for name in made.commands if CAMPAIGN or name != "verify"]
+    names = [name for name in made.commands if CAMPAIGN or name not in COMPILING]
     assert campaign(made, names, 300 if CAMPAIGN else 3, 11) == []
