@@ -187,7 +187,7 @@ class Values(Analysis[Any]):
         return asked_as(curved_condition, chosen(CONSTANT, a, b))
 
     def _choice(self, node: Expr | None, condition: Sum, then: Any, otherwise: Any) -> Any:
-        """One of two values, as a condition says."""
+        """One of two values, depending on a condition."""
         if node is not None:
             held, failed = list(_answers(node, holds=True)), list(_answers(node, holds=False))
             then, otherwise = _of_reals(then, held), _of_reals(otherwise, failed)

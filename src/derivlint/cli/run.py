@@ -213,7 +213,7 @@ class _Run(Struct, frozen=True):
         os.execv(sys.executable, _command(task, program))
 
     def _task(self, libraries: Sequence[Path], program: Program, folder: Path | None) -> dict[str, Any]:
-        """The task of the process; with a comparison, the run on stock is over."""
+        """The task of the process; with a comparison, the program has first run without the libraries."""
         task = {
             "libraries": list(map(str, libraries)),
             "kind": program.kind,

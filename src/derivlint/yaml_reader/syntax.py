@@ -253,7 +253,7 @@ def _behind(text: str, value: int, mark: int, char: str) -> YamlProblem:
 
 
 def _by_message(text: str, start: int, mark: int, context: int | None, problem: str) -> YamlProblem | None:
-    """Mistakes that only the parser's words tell apart."""
+    """Syntax errors that only differ by the parser's message."""
     if "could not find expected ':'" in problem and context is not None:
         stop = line_end(text, context)
         shown = text[context:stop].rstrip()

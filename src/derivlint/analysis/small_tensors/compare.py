@@ -329,7 +329,7 @@ def _components(formula: TypedFormula, evaluate: Evaluator, variables: Values) -
 
 
 def _fitted(value: Value, like: Value) -> Value:
-    """A gradient as the engine takes it, summed up to the sizes of the input."""
+    """Reduce a gradient to the sizes of the input, as the autograd engine does."""
     if type(like) is tuple:
         if type(value) is not tuple or len(value) != len(like):
             raise UnknownValueError

@@ -72,12 +72,12 @@ def run_and_watch(context: click.Context, run: Callable[[], object]) -> NoReturn
     """Run a command again and again, until the user interrupts it.
 
     Args:
-        context: that of the command.
+        context: the context of the command.
         run: runs it once.
 
     Raises:
         InputError: standard input is to be checked, which cannot be read again.
-        KeyboardInterrupt: the user has ended it.
+        KeyboardInterrupt: the user interrupts it.
     """
     paths: tuple[str, ...] = context.params.get("paths", ())
     if STDIN in paths:

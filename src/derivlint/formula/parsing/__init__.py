@@ -1,1 +1,1 @@
-"""From the text of a formula to its syntax tree: :mod:`derivlint.formula.parsing.parser`."""
+"""Parsing of formulas to syntax trees: :mod:`derivlint.formula.parsing.parser`."""
