@@ -14,13 +14,12 @@ from measuring import installed_files
 
 from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.completions.completion import completions
-from derivlint.lsp.features.completions.signature import signature_help
+from derivlint.lsp.features.completions.formula_completion import signature_help
 from derivlint.lsp.features.formatting import format_range
 from derivlint.lsp.features.hover import hover
-from derivlint.lsp.features.inlay import inlay_hints
 from derivlint.lsp.features.navigation import definition, highlights, references
 from derivlint.lsp.features.outline import document_symbols, folds, selections, workspace_symbols
-from derivlint.lsp.features.tokens import semantic_tokens
+from derivlint.lsp.features.tokens import inlay_hints, semantic_tokens
 from derivlint.model import build_model
 from derivlint.project.settings import Settings
 from derivlint.schema import load_index

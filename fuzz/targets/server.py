@@ -11,7 +11,7 @@ from typing import Any
 
 from derivlint.lsp.connection import serve
 from derivlint.lsp.server import DerivlintServer, create_server
-from derivlint.lsp.transport.wire import MAX_LINE, MAX_MESSAGE
+from derivlint.lsp.transport.protocol import MAX_LINE, MAX_MESSAGE
 from fuzz.generators import messages
 from fuzz.oracle import normalized
 from fuzz.target import Target, Violation, require

@@ -10,7 +10,7 @@ from pathlib import Path
 from derivlint.cli.main import cli
 from derivlint.formats.machine.json_format import render_json
 from derivlint.formats.report import Report
-from derivlint.lsp.checker import check as check_document
+from derivlint.lsp.analysis import check as check_document
 from derivlint.lsp.workspace import Projects
 from derivlint.model.memos import Memos
 from derivlint.source import SourceFile

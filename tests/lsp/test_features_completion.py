@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from derivlint.lsp.features.completions.completion import completions
 from derivlint.lsp.features.completions.context import MOST, completion_context, decoded
-from derivlint.lsp.features.completions.formula_completion import resolve
-from derivlint.lsp.features.completions.signature import SignatureHelp, signature_help
+from derivlint.lsp.features.completions.formula_completion import SignatureHelp, resolve, signature_help
 from tests.lsp.feature_analysis import MUL, SORT, analysis_of
 
 ADDCMUL = "- name: addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor\n"

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from derivlint.lsp.analysis import DocumentAnalysis, FileSpan
-from derivlint.lsp.features.headers import function_places
 from derivlint.lsp.features.hover import hover
-from derivlint.lsp.features.navigation import definition, highlights, references
+from derivlint.lsp.features.navigation import definition, function_places, highlights, references
 from derivlint.lsp.features.rename import Refusal, prepare_rename, rename
 from derivlint.project.headers import read_bodies
 from derivlint.source import SourceFile, Span

@@ -7,11 +7,10 @@ from itertools import pairwise
 import pytest
 
 from derivlint.lint import TextEdit
+from derivlint.lsp.features.describe import generated_code, lenses
 from derivlint.lsp.features.formatting import format_range
-from derivlint.lsp.features.generated import generated_code, lenses
-from derivlint.lsp.features.inlay import inlay_hints
 from derivlint.lsp.features.outline import Symbol, document_symbols, folds, selections, workspace_symbols
-from derivlint.lsp.features.tokens import MODIFIERS, TYPES, semantic_tokens
+from derivlint.lsp.features.tokens import MODIFIERS, TYPES, inlay_hints, semantic_tokens
 from derivlint.source import Span
 from tests.lsp.feature_analysis import MUL, SORT, analysis_of, at, texts
 

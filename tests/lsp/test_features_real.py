@@ -12,17 +12,15 @@ from derivlint.cpp.declarations.header import read_declarations
 from derivlint.formula import Call, Member, Name, walk
 from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.completions.completion import completions
-from derivlint.lsp.features.completions.signature import signature_help
+from derivlint.lsp.features.completions.formula_completion import signature_help
+from derivlint.lsp.features.facts import VariableKind, variable
 from derivlint.lsp.features.formatting import format_range
-from derivlint.lsp.features.headers import function_places
 from derivlint.lsp.features.hover import hover
-from derivlint.lsp.features.inlay import inlay_hints
 from derivlint.lsp.features.locate import AtFormula, locate
-from derivlint.lsp.features.navigation import definition, highlights, references
+from derivlint.lsp.features.navigation import definition, function_places, highlights, references
 from derivlint.lsp.features.outline import document_symbols, folds, selections, workspace_symbols
 from derivlint.lsp.features.rename import prepare_rename
-from derivlint.lsp.features.tokens import semantic_tokens
-from derivlint.lsp.features.variables import VariableKind, variable
+from derivlint.lsp.features.tokens import inlay_hints, semantic_tokens
 from derivlint.model import DerivativeFormula
 from derivlint.source import Span
 from tests.lsp.feature_analysis import analysis_of

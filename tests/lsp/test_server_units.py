@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from derivlint.lsp.code_actions import edited, smallest_edit, wants
+from derivlint.lsp.code_actions import edited, smallest_edit, wants, yaml_value
 from derivlint.lsp.documents import OpenDocument, path_of, uri_of
-from derivlint.lsp.entry_actions import yaml_value
-from derivlint.lsp.stale_text import StaleTextMap
+from derivlint.lsp.position_mapper import StaleTextMap
 from derivlint.lsp.transport.positions import UTF8, UTF16, UTF32, Positions, characters, preferred_encoding, units
 from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Mapping, Scalar, read_yaml

@@ -12,10 +12,10 @@ from random import Random
 import pytest
 from lsprotocol import types
 
-from derivlint.lsp.checker import CheckedDocument, check
+from derivlint.lsp.analysis import CheckedDocument, check
 from derivlint.lsp.code_actions import actions, fixed
-from derivlint.lsp.features import generated, hover, inlay, navigation, outline, rename, tokens
-from derivlint.lsp.features.completions import completion, signature
+from derivlint.lsp.features import describe, hover, navigation, outline, rename, tokens
+from derivlint.lsp.features.completions import completion, formula_completion
 from derivlint.lsp.session import OpenFile, Outcome, Session
 from derivlint.lsp.workspace import Projects
 from derivlint.rules import load_rules
@@ -36,16 +36,18 @@ ABS = "- name: abs(Tensor self) -> Tensor\n  self: grad * self.sng()\n"
 Request = Callable[[CheckedDocument, int], object]
 REQUESTS: dict[str, Request] = {
     "hover": lambda checked, offset: hover.hover(checked.analysis, offset),
-    "generated code": lambda checked, offset: generated.generated_code(checked.analysis, offset),
-    "lenses": lambda checked, offset: generated.lenses(checked.analysis),
+    "generated code": lambda checked, offset: describe.generated_code(checked.analysis, offset),
+    "lenses": lambda checked, offset: describe.lenses(checked.analysis),
     "symbols": lambda checked, offset: outline.document_symbols(checked.analysis),
     "definition": lambda checked, offset: navigation.definition(checked.analysis, offset),
     "references": lambda checked, offset: navigation.references(checked.analysis, offset),
     "completion": lambda checked, offset: completion.completions(checked.analysis, checked.source.text, offset),
-    "hints": lambda checked, offset: inlay.inlay_hints(checked.analysis, Span(0, len(checked.source.text))),
+    "hints": lambda checked, offset: tokens.inlay_hints(checked.analysis, Span(0, len(checked.source.text))),
     "tokens": lambda checked, offset: tokens.semantic_tokens(checked.analysis),
     "actions": lambda checked, offset: [*actions(checked, Span(offset, offset))],
-    "signature": lambda checked, offset: signature.signature_help(checked.analysis, checked.source.text, offset),
+    "signature": lambda checked, offset: formula_completion.signature_help(
+        checked.analysis, checked.source.text, offset
+    ),
     "folds": lambda checked, offset: outline.folds(checked.analysis),
     "rename": lambda checked, offset: rename.rename(checked.analysis, offset, "renamed"),
     "fix all": lambda checked, offset: fixed(checked),

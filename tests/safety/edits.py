@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from unittest import mock
 
-from derivlint.lsp.checker import CheckedDocument, check
+from derivlint.lsp.analysis import CheckedDocument, check
 from derivlint.lsp.session import OpenFile, Session
 from derivlint.lsp.workspace import Projects
 from derivlint.schema import installed_torch

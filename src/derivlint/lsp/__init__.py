@@ -6,7 +6,7 @@ Terms, each with its module:
 - session (``session``): the open files, and the thread that checks them
 - project (``workspace``): the settings, rules and operators that a file is checked with
 - document analysis (``analysis``): the model of the last valid text of a file
-- code action (``code_actions``, ``entry_actions``): a fix of a finding, or a change of an entry
+- code action (``code_actions``): a fix of a finding, or a change of an entry
 - feature (``features``): a function of an analysis and an offset, without protocol
 - position mapper (``position_mapper``): converts offsets of the analysis to positions of the protocol (``transport``)
 """

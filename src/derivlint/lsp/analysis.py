@@ -1,16 +1,23 @@
-"""The analysis of an open file, from which features compute their results."""
+"""The analysis of an open file, by the check of the command line, from which features compute their results."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from derivlint.lint import Diagnostic
+from derivlint.lsp.workspace import Project, result_id
 from derivlint.model import Model
-from derivlint.project.check import CheckedFile
+from derivlint.model.memos import Memos
+from derivlint.project.check import CheckedFile, check_source
 from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, Span
+from derivlint.yaml_reader import Document
+from derivlint.yaml_reader.nodes import YamlProblemKind
 
 
 class DocumentAnalysis(Struct, frozen=True):
@@ -54,3 +61,83 @@ class FileSpan(Struct, frozen=True):
     def text(self) -> str:
         """The text of the range."""
         return self.source.slice(self.span)
+
+
+class CheckedDocument(Struct, frozen=True):
+    """The check of a text.
+
+    Attributes:
+        source: the text.
+        project: what it was checked with.
+        analysis: the input of features; of an earlier text while this one is not YAML.
+        shown: the diagnostics.
+        memos: the memos that checks of other texts of the file reuse.
+    """
+
+    source: SourceFile
+    project: Project
+    analysis: DocumentAnalysis
+    shown: tuple[Diagnostic, ...]
+    memos: Memos | None = None
+
+    @property
+    def result_id(self) -> str:
+        """An identifier of the result."""
+        return result_id(self.source, self.project, self.shown)
+
+
+def check(
+    source: SourceFile,
+    project: Project,
+    before: CheckedDocument | None = None,
+    memos: Memos | None = None,
+    stop: Event | None = None,
+) -> CheckedDocument:
+    """Check a text as the command line does, reusing the memos of an earlier check.
+
+    Args:
+        source: the text.
+        project: what it is checked with.
+        before: the check of an earlier text.
+        memos: the memos of earlier texts with the same project.
+        stop: ends the check when it is set.
+
+    Raises:
+        Cancelled: the check was cancelled.
+        InputError: only changes are to be checked, and they cannot be determined.
+    """
+    checked = check_source(
+        source,
+        project.loaded.natives,
+        project.settings,
+        project.rules,
+        finding_filter=project.finding_filter,
+        memos=memos,
+        stop=stop.is_set if stop is not None else None,
+    )
+    analysis = analysis_of(source, project, checked.model, checked, before)
+    return CheckedDocument(source, project, analysis, checked.shown, memos)
+
+
+def analysis_of(
+    source: SourceFile, project: Project, model: Model, checked: CheckedFile | None, before: CheckedDocument | None
+) -> DocumentAnalysis:
+    """Return the analysis of the text, or of the last one that was YAML."""
+    if is_broken(model.document) and before is not None:
+        last = before.analysis
+        if last.natives is project.loaded.natives and not is_broken(last.model.document):
+            return replace(last, settings=project.settings)
+    return DocumentAnalysis(
+        source=source,
+        model=model,
+        checked=checked,
+        natives=project.loaded.natives,
+        native_sources=project.loaded.sources,
+        headers=project.headers,
+        settings=project.settings,
+    )
+
+
+def is_broken(document: Document) -> bool:
+    """Whether a part of a text could not be read: a value with an odd tag can, half a mapping cannot."""
+    return any(problem.kind is not YamlProblemKind.TAG for problem in document.problems)

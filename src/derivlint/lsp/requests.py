@@ -9,16 +9,15 @@ from lsprotocol import types
 from msgspec import Struct
 
 from derivlint.lsp.features import (
+    describe,
     formatting,
-    generated,
     hover,
-    inlay,
     navigation,
     outline,
     rename,
     tokens,
 )
-from derivlint.lsp.features.completions import completion, formula_completion, signature
+from derivlint.lsp.features.completions import completion, formula_completion
 from derivlint.lsp.position_mapper import PositionMapper
 from derivlint.source import Span
 
@@ -71,7 +70,7 @@ def resolved_completion(mapper: PositionMapper, item: types.CompletionItem) -> t
 
 
 def _signature_help(mapper: PositionMapper, params: types.SignatureHelpParams) -> types.SignatureHelp | None:
-    help = signature.signature_help(mapper.analysis, mapper.text, mapper.shown_offset(params.position))
+    help = formula_completion.signature_help(mapper.analysis, mapper.text, mapper.shown_offset(params.position))
     if help is None:
         return None
     signatures = [
@@ -198,7 +197,7 @@ def _inlay_hints(mapper: PositionMapper, params: types.InlayHintParams) -> list[
             padding_left=hint.before,
             padding_right=not hint.before,
         )
-        for hint in inlay.inlay_hints(mapper.analysis, mapper.span(params.range))
+        for hint in tokens.inlay_hints(mapper.analysis, mapper.span(params.range))
     ]
 
 
@@ -239,7 +238,7 @@ def _code_lenses(mapper: PositionMapper, params: types.CodeLensParams) -> list[t
             mapper.range(lens.span),
             types.Command(lens.title, SHOW_GENERATED_CODE, arguments=[mapper.uri, operators[lens.span]]),
         )
-        for lens in generated.lenses(mapper.analysis)
+        for lens in describe.lenses(mapper.analysis)
     ]
 
 
@@ -247,7 +246,7 @@ def generated_code(mapper: PositionMapper, operator: str) -> str | None:
     """The C++ that is generated for the entry of an operator."""
     for entry in mapper.analysis.model.entries:
         if entry.operator == operator:
-            return generated.generated_code(mapper.analysis, entry.name_span.start)
+            return describe.generated_code(mapper.analysis, entry.name_span.start)
     return None
 
 

@@ -13,7 +13,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
-from derivlint.lsp.checker import CheckedDocument
+from derivlint.lsp.analysis import CheckedDocument
 from derivlint.lsp.code_actions import FIX_ALL, KINDS, Action, actions, fixed, suggested
 from derivlint.lsp.diagnostics import (
     SOURCE,
@@ -36,8 +36,7 @@ from derivlint.lsp.requests import (
 )
 from derivlint.lsp.session import OpenFile, Outcome, Session
 from derivlint.lsp.transport.capabilities import Client, trust_in
-from derivlint.lsp.transport.protocol import Protocol
-from derivlint.lsp.transport.wire import wait_for_exit
+from derivlint.lsp.transport.protocol import Protocol, wait_for_exit
 from derivlint.lsp.workspace import WATCHED, Project, Projects
 from derivlint.source import Span
 from derivlint.version import __version__

@@ -11,7 +11,7 @@ from threading import Event
 from typing import TypeVar
 
 from derivlint.lint.engine.incremental import Cancelled
-from derivlint.lsp.checker import CheckedDocument, check
+from derivlint.lsp.analysis import CheckedDocument, check
 from derivlint.lsp.documents import OpenDocument
 from derivlint.lsp.workspace import Project, Projects
 from derivlint.model.memos import Memos

@@ -1,7 +1,7 @@
 """A review of a change to a derivatives file: changed entries and their consequences.
 
 Begin with :mod:`derivlint.review.review`, which checks both versions and compares entries
-(:mod:`derivlint.review.entries`) and the generated C++ of the changed ones (:mod:`derivlint.review.code`).
+(:mod:`derivlint.review.entries`) and the generated C++ of the changed ones (:mod:`derivlint.review.review`).
 :mod:`derivlint.review.page` prints the result.
 """
 

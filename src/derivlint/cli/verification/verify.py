@@ -212,7 +212,7 @@ def verify(
     except VerifyError as error:
         raise InputError(str(error)) from error
     if precision:
-        from derivlint.cli.verification.verify_precision import report_precision
+        from derivlint.cli.verification.verify_page import report_precision
 
         click.get_current_context().exit(report_precision(outcome, output))
     status = reporting.report(outcome, output)

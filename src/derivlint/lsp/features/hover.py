@@ -9,7 +9,7 @@ from derivlint.formula import Call, Expr, Member, Name
 from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features import describe
 from derivlint.lsp.features.describe import code, names, paragraphs
-from derivlint.lsp.features.facts import Callee, FormulaFacts
+from derivlint.lsp.features.facts import Callee, FormulaFacts, Variable, VariableKind, variable
 from derivlint.lsp.features.locate import (
     AtDispatchKey,
     AtEntry,
@@ -22,7 +22,6 @@ from derivlint.lsp.features.locate import (
     locate,
     return_index,
 )
-from derivlint.lsp.features.variables import Variable, VariableKind, variable
 from derivlint.model import DerivativeFormula, Entry, Model, Role
 from derivlint.model.keys import ENTRY_KEYS, NAME
 from derivlint.schema import Argument

@@ -10,10 +10,9 @@ from derivlint.lint import TextEdit
 from derivlint.lint.edits import formula_edit
 from derivlint.lint.wording import quoted
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.lsp.features.facts import FormulaFacts, operator_name
+from derivlint.lsp.features.facts import FormulaFacts, VariableKind, operator_name, variable
 from derivlint.lsp.features.hover import callee_at
 from derivlint.lsp.features.locate import AtFormula, AtKey, AtSchema, AtSuppression, Located, locate
-from derivlint.lsp.features.variables import VariableKind, variable
 from derivlint.model import DerivativeFormula
 from derivlint.source import Span
 

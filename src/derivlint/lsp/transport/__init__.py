@@ -1,1 +1,1 @@
-"""The transport: frames (``wire``), the protocol, capabilities of clients, and encodings of positions."""
+"""The transport: the protocol and its frames (``protocol``), capabilities of clients, and encodings of positions."""
