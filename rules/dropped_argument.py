@@ -1,12 +1,13 @@
 """A backward function is not passed an argument of the operator.
 
 ## What it detects
-A call of a backward function in a backward formula in which a parameter has the name of an argument of the operator
-that is not a tensor, but is passed a literal or left at its default. Also a forward formula that calls the operator
-itself without its dtype, so that the tangent has another dtype than the output.
+A call of a backward function in a backward formula, or of a function for tangents ("batch_norm_jvp") in a forward
+formula, in which a parameter has the name of an argument of the operator that is not a tensor, but is passed a literal,
+left at its default, or passed the argument negated or combined with literals ("!align_corners", "2 * eps"). Also a
+forward formula that calls the operator itself without its dtype, so that the tangent has another dtype than the output.
 
 ## Why it is bad
-The backward function could take the operator's argument; as written, the formula is right for one value of it only.
+The function could take the operator's argument; with a literal, the formula is right for one value of it only.
 
 ## Example
     - name: embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, \
@@ -19,7 +20,8 @@ bool scale_grad_by_freq) -> Tensor
       grad_output: embedding_dense_double_backward_symint(grad, indices, padding_idx)
 
 ## What it cannot see
-Functions whose parameter has another name, and forward formulas, which use backward helpers for other purposes. A
+Functions whose parameter has another name, and backward functions in forward formulas, which have other purposes there.
+Operators of other projects may negate an argument, since their backward functions may be declared for the inverse. A
 literal that is right for every value that the argument can have at this point is a false positive; for a flag that says
 whether the function is passed its input or its result ("self_is_result") that is common, and the finding has medium
 confidence.
@@ -69,6 +71,32 @@ INVALID = (
         at="2:9-34",
         message='"gelu_backward" is called without "approximate", an argument of "gelu": the default is used',
         help='pass "approximate"',
+    ),
+    # an argument of the operator, but not its value
+    Invalid(
+        """\
+- name: upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, \
+float? scales_h=None, float? scales_w=None) -> Tensor
+  self: upsample_trilinear3d_backward_symint(grad, output_size, self.sym_sizes(), !align_corners, scales_d, scales_h, \
+scales_w)
+""",
+        at="2:83-97",
+        message=(
+            '"upsample_trilinear3d_backward_symint" is passed "!align_corners" for "align_corners", an argument of '
+            '"upsample_trilinear3d"'
+        ),
+        help='pass "align_corners"',
+    ),
+    Invalid(
+        """\
+- name: linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
+  LU: linalg_lu_solve_LU(grad, LU, pivots, result, left, adjoint)
+  B: "at::linalg_lu_solve(LU, pivots, grad, left, !adjoint)"
+  result: linalg_lu_solve_jvp(result, LU_p, pivots, LU_t, B_t, left, false)
+""",
+        at="4:70-75",
+        message='"linalg_lu_solve_jvp" is passed "false" for "adjoint", an argument of "linalg_lu_solve"',
+        help='pass "adjoint"',
     ),
     # a tangent of another dtype than its output
     Invalid(

@@ -13,11 +13,12 @@ from msgspec import Struct
 from derivlint.analysis.interpretation.callee import CallFacts
 from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.typed import TypedFormula
-from derivlint.formula import Expr, Name, Number, Parenthesized, String, Unary
+from derivlint.formula import Binary, Expr, Name, Number, Parenthesized, String, Unary, unparenthesized, walk
 from derivlint.model.resolve import EntryFunction
 
-#: A part of the names of backward functions.
+#: Parts of the names of functions for gradients and for tangents.
 BACKWARD = "backward"
+JVP = "_jvp"
 LITERALS = ("true", "false", "nullopt")
 
 
@@ -45,17 +46,18 @@ def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgumen
         return
     if not formula.is_backward:
         yield from _dropped_types(interpretation, function)
-        return
     arguments = {binding.name for binding in function.arguments}.difference(function.tensor_arguments)
     for call in interpretation.calls:
-        if call.function is None or call.is_method or BACKWARD not in call.name:
+        if call.function is None or call.is_method or (BACKWARD if formula.is_backward else JVP) not in call.name:
             continue
         passed = {argument.parameter.name: argument.node for argument in call.arguments if argument.parameter}
         for parameter in call.function.parameters:
             if parameter.name not in arguments:
                 continue
             node = passed.get(parameter.name)
-            if node is None or _is_literal(node):
+            # backward functions of other projects may be declared for the inverse: npu_confusion_transpose_backward
+            is_altered = node is not None and function.canonical.in_cpp_api and _is_altered(node, parameter.name)
+            if node is None or _is_literal(node) or is_altered:
                 yield DroppedArgument(formula, call, parameter.name, node)
 
 
@@ -84,3 +86,13 @@ def _is_literal(node: Expr) -> bool:
     if isinstance(node, Name):
         return node.parts[-1].identifier in LITERALS
     return isinstance(node, (Number, String))
+
+
+def _is_altered(node: Expr, name: str) -> bool:
+    """Whether an expression is an argument negated, or combined with literals: ``!flag``, ``2 * eps``."""
+    node = unparenthesized(node)
+    if not isinstance(node, (Unary, Binary)):
+        return False
+    return {part.simple for part in walk(node) if isinstance(part, Name)} == {name} and all(
+        isinstance(part, (Unary, Binary, Parenthesized, Number, Name)) for part in walk(node)
+    )
