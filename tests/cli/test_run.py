@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,43 @@ def test_without_a_compiler_the_missing_ones_are_named(folder: Folder, tmp_path:
     assert lines[-1] == "tanh: no C++ compiler: neither clang++ nor g++ can be run; install one of them"
 
 
+def test_a_file_of_another_release_is_refused(folder: Folder) -> None:
+    """Most of its entries would differ; named operators are replaced."""
+    schema = "_flash_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? cum_seq_q, Tensor? cum_seq_k, "
+    schema += "SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, bool return_debug_mask, *, "
+    schema += "float? scale=None, SymInt? window_size_left=None, SymInt? window_size_right=None, "
+    schema += "Tensor? seqused_k=None, Tensor? alibi_slopes=None) -> (Tensor output, Tensor softmax_logsumexp, "
+    schema += "Tensor philox_seed, Tensor philox_offset, Tensor debug_attn_mask)"
+    (folder.path / "derivatives.yaml").write_text(f"{DOUBLED}- name: {schema}\n  query: grad\n")
+    status, output, lines = folder.run("--", "program.py")
+    assert (status, output) == (2, "")
+    assert re.fullmatch(
+        r'"derivatives\.yaml" is a file of PyTorch 2\.\d+\.\d+, and 2\.\d+\.\d+ is installed; '
+        "name the operators to replace with --ops",
+        lines[-1],
+    )
+    status, output, lines = folder.run("--ops", "tanh", "--", "program.py")
+    assert (status, output) == (1, shown(2.0, [])), lines
+
+
+def test_an_operator_that_pytorch_lacks_is_refused(folder: Folder) -> None:
+    (folder.path / "ops.yaml").write_text("- func: my_scale(Tensor self, float factor) -> Tensor\n")
+    (folder.path / "derivatives.yaml").write_text(
+        "- name: my_scale(Tensor self, float factor) -> Tensor\n  self: grad * factor\n"
+    )
+    status, output, lines = folder.run("--native-functions", "ops.yaml", "--", "program.py")
+    assert (status, output) == (2, "")
+    assert re.fullmatch(r'the installed PyTorch 2\.\d+\.\d+ has no operator "my_scale"', lines[-1])
+
+
+def test_two_runs_at_once_share_what_they_compile(folder: Folder) -> None:
+    (folder.path / "derivatives.yaml").write_text(STOCK.replace("tanh_backward", f"{time.time_ns()} * tanh_backward"))
+    with ThreadPoolExecutor() as pool:
+        first, second = pool.map(folder.run, ["--quiet"] * 2, ["--"] * 2, ["program.py"] * 2)
+    assert first == second
+    assert first[0] == 1
+
+
 def test_programs_are_named_as_for_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other words are refused before anything is compiled."""
     monkeypatch.chdir(tmp_path)
@@ -220,14 +258,15 @@ def watching(folder: Folder, interruptible: None) -> Iterator[subprocess.Popen[s
 
 
 def test_a_watched_program_runs_again_after_an_edit(folder: Folder, watching: subprocess.Popen[str]) -> None:
-    """Until Ctrl-C."""
+    """Until Ctrl-C, whatever cannot be compiled in between."""
     assert watching.stdout is not None
     assert watching.stderr is not None
     assert watching.stdout.readline() == shown(2.0, [])
-    while "watching" not in watching.stderr.readline():
-        pass
-    time.sleep(0.05)
-    (folder.path / "derivatives.yaml").write_text(STOCK)
+    for text in (DOUBLED.replace("result)", "result"), STOCK):
+        while "watching" not in watching.stderr.readline():
+            pass
+        time.sleep(0.05)
+        (folder.path / "derivatives.yaml").write_text(text)
     assert watching.stdout.readline() == shown(1.0, [])
     watching.send_signal(signal.SIGINT)
     assert watching.wait(timeout=600) == 130

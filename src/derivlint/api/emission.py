@@ -380,4 +380,9 @@ def _require_all(
     if missing:
         raise InputError(*(f'no code for "{name}": no entry applies to this operator' for name in missing))
     if not emitted:
-        raise InputError(*(f"{name} cannot be emitted: {reason}" for name, reason in left_out.items()))
+        names_by_reason: dict[str, list[str]] = {}
+        for name, reason in left_out.items():
+            names_by_reason.setdefault(reason, []).append(name)
+        raise InputError(
+            *(f"{', '.join(names)} cannot be emitted: {reason}" for reason, names in names_by_reason.items())
+        )

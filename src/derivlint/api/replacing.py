@@ -14,12 +14,14 @@ from msgspec import Struct
 
 from derivlint.api.emission import CppOptions, cpp_code, cpp_operators, emission_errors
 from derivlint.compiler.children import ProcessGroup, processors
+from derivlint.compiler.precompiled import locked
 from derivlint.emit.emission import Emission
 from derivlint.emit.files import write_files
 from derivlint.lint import Diagnostic
 from derivlint.lint.changes import changed_entries
 from derivlint.lint.engine.run import SUPPRESSIONS, Checker
-from derivlint.model import Entry, Model
+from derivlint.model import Entry, Model, called_functions, entry_names
+from derivlint.operators.detection import detected_release
 from derivlint.project.caching.cache import cache_folder
 from derivlint.project.errors import InputError
 from derivlint.project.loading import Loaded, require_names
@@ -27,6 +29,7 @@ from derivlint.rules import load_rules
 from derivlint.runtime.build import BuildError, build
 from derivlint.runtime.manifest import ManifestError
 from derivlint.schema import installed_torch
+from derivlint.schema.native_function import DEFAULT_NAMESPACE as ATEN
 from derivlint.source import SourceError, SourceFile
 
 #: Where the cache keeps the code and the libraries, in folders named by a digest of the code.
@@ -115,9 +118,44 @@ def parts_to_replace(model: Model, names: tuple[str, ...]) -> list[OperatorGroup
         operators_by_name = {name: cpp_operators(model, (name,), CppOptions()) or () for name in names}
         return [OperatorGroup(name, operators, ()) for name, operators in operators_by_name.items()]
     changed = [entry for entry in changed_entries(model, stock_source()) if entry.operator is not None]
+    if changed:
+        _refuse_other_release(model.source)
     size = -(-len(changed) // MOST_UNITS) or 1
     groups = [changed[start : start + size] for start in range(0, len(changed), size)]
     return [_part(model, group) for group in groups]
+
+
+def _refuse_other_release(source: SourceFile) -> None:
+    """Refuse a file that differs from the installed PyTorch's because it belongs to another release.
+
+    Raises:
+        InputError: it does.
+    """
+    torch = installed_torch()
+    release = detected_release(entry_names(source), lambda: called_functions(source))
+    if torch is None or release is None or not release.is_other or torch.release == release.version:
+        return
+    raise InputError(
+        f'"{source.path}" is a file of PyTorch {release.version}, and {torch.release} is installed; '
+        "name the operators to replace with --ops"
+    )
+
+
+def _refuse_missing(model: Model, parts: Sequence[OperatorGroup]) -> None:
+    """Refuse operators that another file declares and the installed PyTorch does not have.
+
+    Raises:
+        InputError: there are some.
+    """
+    torch = installed_torch()
+    if torch is None or torch.functions_manual is None:
+        return
+    headers = torch.functions_manual.parents[3] / "ATen" / "ops"
+    for entry in (entry for part in parts for entry in part.entries):
+        for function in (match.function for match in model.functions_of(entry)):
+            is_declared_elsewhere = function.namespace == ATEN and function.source is not None
+            if is_declared_elsewhere and not (headers / f"{function.name.base}_ops.h").is_file():
+                raise InputError(f'the installed PyTorch {torch.release} has no operator "{function.name}"')
 
 
 def _part(model: Model, entries: Sequence[Entry]) -> OperatorGroup:
@@ -158,6 +196,7 @@ def replace_operators(
         InputError: no code can be made of an entry.
         ReplacementError: one does not compile; the others are not compiled to the end.
     """
+    _refuse_missing(loaded.model, parts)
     options = CppOptions(helpers=helpers)
     emissions = [cpp_code(loaded, part.operators, options) for part in parts]
     place = _place()
@@ -166,7 +205,8 @@ def replace_operators(
     def compiled(part: OperatorGroup, emitted: Emission) -> Replacement:
         folder = _folder(place, emitted)
         try:
-            with emission_errors():
+            # the files of two runs at once are the same
+            with emission_errors(), locked(place):
                 write_files(folder, emitted.files)
             built = build(
                 folder,
@@ -193,7 +233,7 @@ def replace_operators(
 def _place() -> Path:
     """The folder in which libraries are kept; without a cache a temporary one."""
     cache = cache_folder()
-    if cache is None:
+    if cache is None or not os.access(cache, os.W_OK):
         return Path(tempfile.mkdtemp(prefix="derivlint-"))
     place = cache / FOLDER
     place.mkdir(mode=0o700, exist_ok=True)

@@ -20,7 +20,7 @@ from derivlint.source import is_own, read_input, replace_file
 #: The number of stored header folders: each takes up to half a gigabyte.
 KEPT = 4
 HEADER = "precompiled.h"
-#: The file with the size and time of the precompiled header, or a mark that compiling it failed.
+#: The file with the size, time and path of the precompiled header, or a mark that compiling it failed.
 _RECORD = "precompiled.txt"
 _FAILED = b"none"
 _CLANG = ("-fpch-instantiate-templates",)
@@ -114,9 +114,12 @@ def _is_made(
 
 
 def _stamp(path: Path) -> bytes:
-    """Return the size and time of a file: fast even for large files, and different after truncation."""
+    """Return the size, time and path of a file: fast even for large files, and different after truncation.
+
+    Clang's headers name their source by its full path, so that they cannot be used elsewhere.
+    """
     status = path.stat()
-    return f"{status.st_size} {status.st_mtime_ns}".encode()
+    return f"{status.st_size} {status.st_mtime_ns} {path}".encode("utf-8", "surrogateescape")
 
 
 def _delete_oldest(folder: Path) -> None:

@@ -13,7 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -360,14 +360,20 @@ class _Builder:
         # headers need less memory than code: with many units, memory limits the parallel compilations
         with ThreadPoolExecutor(max_workers=processors()) as pool:
             futures = {pool.submit(self._compile, unit, beginning, processes): unit for unit in todo}
+            self._show_pending(futures)
             for future in as_completed(futures):
                 result = future.result()
                 if result.status:
                     pool.shutdown(wait=False, cancel_futures=True)
                     processes.end()
-                    name = " and ".join(f'"{name}"' for name in futures[future].sources)
+                    name = "the code" if len(futures[future].sources) > 1 else f'"{futures[future].sources[0]}"'
                     raise BuildError(f"{name} does not compile: {first_error(result.stderr)}", result.stderr)
+                self._show_pending(futures)
         return [self._target(unit) for unit in units]
+
+    def _show_pending(self, futures: Mapping[Future[ProcessResult], Unit]) -> None:
+        if names := [name for future, unit in futures.items() if not future.done() for name in unit.sources]:
+            self._progress(f"compiling {', '.join(names)}")
 
     def _beginning(self) -> tuple[str, ...]:
         """The options for units that begin with a precompiled header."""
@@ -415,7 +421,6 @@ class _Builder:
 
     def _compile(self, unit: Unit, beginning: Sequence[str], processes: ProcessGroup) -> ProcessResult:
         shown = ", ".join(unit.sources)
-        self._progress(f"compiling {shown}")
         start = time.monotonic()
         target = self._target(unit)
         source = unit.sources[0]
