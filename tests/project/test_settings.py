@@ -116,9 +116,9 @@ def test_the_layout_is_the_presets_with_the_given_additions() -> None:
     assert Settings().layout is None
     assert Settings(preset="torch_npu").layout == LAYOUTS["torch_npu"]
     own = Settings(preset="torch_npu", entries_key="entries", ignored_keys=("owner",), replaces_pytorch=False).layout
-    elsewhere = LAYOUTS["torch_npu"].elsewhere
+    elsewhere, marks = LAYOUTS["torch_npu"].elsewhere, LAYOUTS["torch_npu"].marks
     assert own == Layout(
-        "entries", "all_version", "version", frozenset({"owner"}), overrides=False, elsewhere=elsewhere
+        "entries", "all_version", "version", frozenset({"owner"}), overrides=False, elsewhere=elsewhere, marks=marks
     )
     own_too = Settings(preset="torch_npu", external_operators=("far_*",)).layout
     assert own_too is not None
