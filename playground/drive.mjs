@@ -78,6 +78,8 @@ try {
 
   // a link that carries the text, opened on a phone
   await checked(set, "- name: sinh(Tensor self) -> Tensor\n  self: gard\n", "");
+  // from under the header, which stays where it is
+  await page.evaluate(() => window.scrollTo(0, 0));
   await page.click("#share");
   await page.waitForFunction(() => location.hash.length > 1);
   const link = page.url();
