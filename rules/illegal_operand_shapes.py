@@ -71,9 +71,9 @@ INVALID = (
     Invalid(
         """\
 - name: select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)
-  self: select_backward_symint(grad, self.sym_sizes(), dim + 1, index)
+  self: select_backward_symint(grad, self.sym_sizes(), self.dim() - 1, index)
 """,
-        at="2:9-71",
+        at="2:9-78",
         message=(
             'operands of "select_backward_symint" do not match: [2, 5] is not [2, 3] at self.sizes() = [2, 3, 5], '
             "dim = 1, index = 0"
