@@ -139,7 +139,7 @@ def without_formulas_for(dispatch_key: str, model: Model, operators: Collection[
     for function in model.natives.functions:
         keys = model.match(function).infos
         if keys and DEFAULT not in keys and dispatch_key not in keys and is_selected(function, operators):
-            reasons[str(function.name)] = f"its formulas are for {', '.join(keys)} only"
+            reasons[str(function.name)] = f"the formulas are for {', '.join(keys)} only"
     return reasons
 
 
