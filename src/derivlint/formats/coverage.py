@@ -5,9 +5,8 @@ Scripts rely on the JSON of ``derivlint coverage --output-format json``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -15,10 +14,11 @@ from derivlint.analysis import judged
 from derivlint.analysis.differentiability.coverage import Aspect, Coverage
 from derivlint.analysis.differentiability.operators import Answer, Reason, Verdict, Way
 from derivlint.analysis.judged import JudgedEntry, Question
+from derivlint.formats.machine.json_format import Json, document_text
 from derivlint.formats.text import Line, Piece, printable
 from derivlint.lint.wording import counted
 from derivlint.model.keys import DEFAULT
-from derivlint.source import SourceFile, visible_json
+from derivlint.source import SourceFile
 
 #: The version of the JSON of operators, and of that of checks.
 VERSION, JUDGED_VERSION = 1, 1
@@ -27,7 +27,6 @@ YES, NO, NOT_ASKED = "yes", "no", "-"
 JUDGED_STYLES = {YES: "green", NO: "red", NOT_ASKED: "dim"}
 #: The columns between columns.
 GAP = 2
-Json = dict[str, Any]
 #: A row of a table: the operator, its answers, each with its style, and the reasons.
 Row: TypeAlias = tuple[str, list[tuple[str, str]], str]
 
@@ -91,10 +90,6 @@ def cell(text: str) -> str:
     return printable(text).replace("|", "\\|").replace("_", "\\_")
 
 
-def _json(version: int, files: list[Json]) -> str:
-    return visible_json(json.dumps({"version": version, "files": files}, indent=1, ensure_ascii=False)) + "\n"
-
-
 ASPECTS = [aspect.value for aspect in Aspect]
 
 
@@ -104,7 +99,7 @@ def coverage_lines(report: CoverageReport) -> Iterator[Line]:
 
 
 def coverage_markdown(report: CoverageReport) -> str:
-    """The same as Markdown, with the reasons for each row."""
+    """A page of Markdown with the totals and the table, including the reasons for each row."""
     title = f"Coverage of {cell(report.source.path)}"
     return table_markdown(title, ASPECTS, _coverage_rows(report), coverage_summary(report), "why")
 
@@ -151,7 +146,7 @@ def totals(rows: Iterable[Coverage]) -> dict[Aspect, dict[Answer, int]]:
 
 def render_coverage_json(reports: Sequence[CoverageReport]) -> str:
     """The coverage of several files as one JSON document with a line end."""
-    return _json(VERSION, [_coverage_file(report) for report in reports])
+    return document_text({"version": VERSION, "files": [_coverage_file(report) for report in reports]})
 
 
 def _coverage_file(report: CoverageReport) -> Json:
@@ -202,7 +197,7 @@ def judged_lines(report: JudgedReport) -> Iterator[Line]:
 
 
 def judged_markdown(report: JudgedReport) -> str:
-    """The same as Markdown."""
+    """A page of Markdown with the totals and the table."""
     title = f"What is judged of {cell(report.source.path)}"
     return table_markdown(title, QUESTIONS, _judged_rows(report), _judged_summary(report), "why not")
 
@@ -225,7 +220,7 @@ def answer(row: JudgedEntry, question: Question) -> str:
 
 def render_judged_json(reports: Sequence[JudgedReport]) -> str:
     """Return the coverage of several files as one JSON document with a line end."""
-    return _json(JUDGED_VERSION, [_judged_file(report) for report in reports])
+    return document_text({"version": JUDGED_VERSION, "files": [_judged_file(report) for report in reports]})
 
 
 def _judged_file(report: JudgedReport) -> Json:

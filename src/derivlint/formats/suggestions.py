@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
@@ -10,13 +9,14 @@ from msgspec import Struct
 
 from derivlint.analysis.judged import JudgedFormula, Question
 from derivlint.analysis.scalar_evaluation.points import NumberKind
+from derivlint.formats.machine.json_format import document_text
 from derivlint.formats.text import Line, Piece, printable
 from derivlint.lint.diagnostic import Diagnostic, TextEdit
 from derivlint.lint.wording import counted
 from derivlint.repair.candidates import How
 from derivlint.repair.judge import Accepted, TorchRun
 from derivlint.repair.suggest import Suggestion
-from derivlint.source import SourceFile, visible_json
+from derivlint.source import SourceFile
 
 VERSION = 1
 #: The words of JSON and of texts for what can be checked of a formula.
@@ -191,8 +191,7 @@ def _run_text(run: TorchRun) -> str:
 def render_suggestions_json(reports: Sequence[FileSuggestions]) -> str:
     """Return the suggestions for several files as one JSON document with a line end."""
     suggestions = [_document(report.source.path, item) for report in reports for item in report.suggestions]
-    document = {"version": VERSION, "suggestions": suggestions}
-    return visible_json(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"
+    return document_text({"version": VERSION, "suggestions": suggestions})
 
 
 def _document(path: str, suggestion: Suggestion) -> dict[str, Any]:

@@ -52,7 +52,12 @@ def render_json(report: Report) -> str:
         ]
     if report.statistics:
         document["statistics"] = [{"rule": name, "count": count} for name, count in report.counts()]
-    return visible_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
+    return document_text(document, indent=2)
+
+
+def document_text(document: Json, indent: int = 1) -> str:
+    """A JSON document with a line end, in which invisible characters are escaped."""
+    return visible_json(json.dumps(document, indent=indent, ensure_ascii=False)) + "\n"
 
 
 def render_json_lines(report: Report) -> str:
