@@ -93,6 +93,5 @@ def fix(
     loaded = load(text_or_path, settings, operators)
     rules = loaded.settings.selected(load_rules())
     run = checker_of(loaded.operators.natives, loaded.settings, rules)
-    repair = repair_of(loaded.settings, rules) if unsafe else None
-    fixed = fix_source(loaded.source, run, unsafe=unsafe, repair=repair)
+    fixed = fix_source(loaded.source, run, unsafe=unsafe, repair=repair_of(loaded.settings, rules))
     return FixedText(fixed.text, fixed.fixed, fixed.dropped, report_on(loaded, run(fixed.result)))

@@ -85,7 +85,7 @@ def fix_source(source: SourceFile, check: Checker, *, unsafe: bool = False, repa
         source: the text.
         check: checks a text; the fixes of shown diagnostics are applied.
         unsafe: whether to apply fixes that may change the meaning.
-        repair: returns more fixes, which are applied once, after all others.
+        repair: returns more unsafe fixes, which are applied once, after all others.
     """
     return _Fixer(source, check, unsafe, repair).run()
 
@@ -137,7 +137,7 @@ class _Fixer:
     def __init__(self, source: SourceFile, check: Checker, unsafe: bool, repair: Repair | None) -> None:
         self._original = source
         self._check = check
-        self._repair = repair
+        self._repair = repair if unsafe else None
         self._unsafe = False
         self._phases = (False, True) if unsafe else (False,)
         self._trials = min(MAX_TRIALS, max(MIN_TRIALS, MAX_TRIED // max(1, len(source.text))))

@@ -88,12 +88,12 @@ def _fixed(model: Model, formula: DerivativeFormula, findings: Iterable[Diagnost
     entry, source = formula.entry, model.source
     fixed = [item for item in findings if item.fix is not None and all(map(entry.span.contains, _places(item.fix)))]
     start = source.text.rfind("\n", 0, entry.span.start) + 1
-    for group in (*([item] for item in fixed), fixed if len(fixed) > 1 else []):
+    for group in (*([item] for item in fixed), *([fixed] if len(fixed) > 1 else [])):
         outcome = apply_fixes(source, group, unsafe=True)
         end = entry.span.end + len(outcome.text) - len(source.text)
         probe = probe_model(outcome.text[start:end], model)
         formulas = [item for entry in probe.entries for item in entry.formulas if item.key_text == formula.key_text]
-        if group and len(formulas) == 1 and formulas[0].text is not None:
+        if len(formulas) == 1 and formulas[0].text is not None:
             cause = group[0].message if len(group) == 1 else "all findings are fixed"
             yield Candidate(formulas[0].text, "edit", -log(IN_FIX), cause=cause)
 

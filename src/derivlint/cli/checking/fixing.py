@@ -20,7 +20,7 @@ from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN
 from derivlint.project.filtering.findings import FindingFilter
-from derivlint.project.fixing import FixedFile, Repair, checker_of, fix_source, repair_of
+from derivlint.project.fixing import FixedFile, checker_of, fix_source, repair_of
 from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, remove_leftovers, visible, write_file
@@ -74,7 +74,7 @@ class FixRunner:
             InputError: it cannot be written.
         """
         check = checker_of(natives, settings, rules, finding_filter)
-        fixed = fix_source(source, check, unsafe=self._options.unsafe, repair=self._repair(settings, rules))
+        fixed = fix_source(source, check, unsafe=self._options.unsafe, repair=repair_of(settings, rules))
         if not self._options.diff and path != STDIN:
             # also where nothing is to be written any more, what a run left that was killed goes
             remove_leftovers(Path(path).resolve().parent)
@@ -89,9 +89,6 @@ class FixRunner:
             self._on_stdin = True
             self._output.append(fixed.text)
         return fixed.result
-
-    def _repair(self, settings: Settings, rules: tuple[Rule, ...]) -> Repair | None:
-        return repair_of(settings, rules) if self._options.unsafe else None
 
     def _warn(self, fixed: FixedFile) -> None:
         path = fixed.source.path
