@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from derivlint.api.emission import CppOptions, cpp_code, cpp_operators, emission_errors
 from derivlint.compiler.children import ProcessGroup, processors
-from derivlint.compiler.precompiled import locked
 from derivlint.emit.emission import Emission
 from derivlint.emit.files import write_files
 from derivlint.lint import Diagnostic
@@ -30,7 +29,7 @@ from derivlint.runtime.build import BuildError, build
 from derivlint.runtime.manifest import ManifestError
 from derivlint.schema import installed_torch
 from derivlint.schema.native_function import DEFAULT_NAMESPACE as ATEN
-from derivlint.source import SourceError, SourceFile
+from derivlint.source import SourceError, SourceFile, locked
 
 #: Where the cache keeps the code and the libraries, in folders named by a digest of the code.
 FOLDER = "run"

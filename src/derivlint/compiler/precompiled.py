@@ -10,12 +10,11 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from derivlint.compiler.gxx import CompilerError, Toolchain, compile_command, run
-from derivlint.source import is_own, read_input, replace_file
+from derivlint.source import is_own, locked, read_input, replace_file
 
 #: The number of stored header folders: each takes up to half a gigabyte.
 KEPT = 4
@@ -129,21 +128,3 @@ def _delete_oldest(folder: Path) -> None:
     )
     for path in folders[: -(KEPT - 1)]:
         shutil.rmtree(path, ignore_errors=True)
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Lock a folder against builds of other processes while the block runs.
-
-    Raises:
-        OSError: the folder cannot be written to.
-    """
-    # not on Windows, where nothing is compiled
-    import fcntl
-
-    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

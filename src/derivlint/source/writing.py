@@ -10,7 +10,8 @@ import errno
 import os
 import re
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from derivlint.source.reading import open_input
@@ -261,3 +262,21 @@ def not_private(folder: Path) -> str | None:
         if mode & 0o002 and not mode & stat.S_ISVTX:
             return f'everybody can rename what is in "{parent}"'
     return None
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Lock a folder against other processes that lock it, while the block runs.
+
+    Raises:
+        OSError: the folder cannot be written to.
+    """
+    # Windows lacks it, where nothing is compiled
+    import fcntl
+
+    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from derivlint.compiler.precompiled import locked
 from derivlint.project.caching.cache import sealed, unsealed
 from derivlint.runtime import BuildError, Built, build
 from derivlint.runtime.build import BUILD_FOLDER, compile_sources
-from derivlint.source import is_own, read_input, replace_file
+from derivlint.source import is_own, locked, read_input, replace_file
 from derivlint.verify.code.headers import COMMON
 from derivlint.verify.processes.workdir import digest_of
 

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from derivlint.compiler.children import HungError, PythonChild, lines_of
-from derivlint.compiler.precompiled import locked
-from derivlint.source import is_own
+from derivlint.source import is_own, locked
 from derivlint.verify.inputs.recipes import operators_with_like_inputs
 from derivlint.verify.inputs.samples import Recording, record, stem
 from derivlint.verify.inputs.sources import sample_sources
@@ -132,6 +131,7 @@ def recorded(
     stems = stems_of(operators)
     paths = {dtype: recording_path(place, dtype, version) for dtype in dtypes}
     tasks = []
+    changed = []
     try:
         for dtype, path in paths.items():
             stored = _stored(path)
@@ -141,8 +141,10 @@ def recorded(
             sources = sample_sources(missing, version)
             if sources or sources is None:
                 listed = None if sources is None else sorted(sources)
+                changed.append(path)
                 tasks.append({"dtype": dtype, "path": str(path), "stems": sorted(missing), "sources": listed})
             elif stored is None:
+                changed.append(path)
                 add_inputs(path, {})
         if tasks:
             progress("recording inputs of PyTorch's samples")
@@ -153,7 +155,7 @@ def recorded(
         raise _failed(SkipReason.HUNG, HUNG) from error
     except StoppedError as error:
         raise _failed(error.why, str(error)) from error
-    if None in map(_stored, paths.values()):
+    if None in map(_stored, changed):
         raise _failed(SkipReason.FAILED, "what was recorded cannot be read")
     return paths
 
