@@ -18,8 +18,6 @@ ENTRY_KEYS = {
         "or one C++ condition under which the output is differentiable"
     ),
 }
-#: The key for versions in files of torch_npu.
-VERSION = "version"
 #: The key for the autograd of views in files of candle.
 VIEW_AUTOGRAD = "view_autograd"
 

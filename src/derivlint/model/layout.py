@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.model.keys import VERSION, VIEW_AUTOGRAD
-from derivlint.schema.versions import ALL_VERSIONS
+from derivlint.model.keys import VIEW_AUTOGRAD
+from derivlint.schema.versions import ALL_VERSIONS, VERSION
 from derivlint.source import SourceFile
 from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode
 
@@ -132,9 +133,12 @@ def name_of_layout(layout: Layout | None) -> str | None:
 
 def marked_layout(source: SourceFile) -> Layout | None:
     """The layout whose mark a line of an entry has, or None."""
-    return next(
-        (layout for layout in LAYOUTS.values() if any(_has_line(source.text, mark) for mark in layout.marks)), None
-    )
+    return _marked_layout(source.text)
+
+
+@lru_cache(maxsize=4)
+def _marked_layout(text: str) -> Layout | None:
+    return next((layout for layout in LAYOUTS.values() if any(_has_line(text, mark) for mark in layout.marks)), None)
 
 
 def _has_line(text: str, beginning: str) -> bool:

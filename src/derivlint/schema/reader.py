@@ -18,7 +18,14 @@ from typing import Any
 from derivlint.schema.native_function import AUTOGRAD_KEYS, DEFAULT_NAMESPACE, NativeFunction
 from derivlint.schema.natives import NativeFunctions, NativeProblem
 from derivlint.schema.syntax.names import SchemaError
-from derivlint.schema.versions import ALL_VERSIONS, FileVersions, entry_versions, file_versions, named_versions
+from derivlint.schema.versions import (
+    ALL_VERSIONS,
+    VERSION,
+    FileVersions,
+    entry_versions,
+    file_versions,
+    named_versions,
+)
 from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode, read_yaml
 
@@ -73,7 +80,7 @@ def read_native_functions(
             versions = file_versions(root, ALL_VERSIONS)
             if versions is not None and not versions.names:
                 lists = (pair.value.items for pair in root.pairs if isinstance(pair.value, Sequence))
-                versions = FileVersions(ALL_VERSIONS, named_versions(chain.from_iterable(lists), "version"))
+                versions = FileVersions(ALL_VERSIONS, named_versions(chain.from_iterable(lists), VERSION))
             own = namespaces.get(source.path, DEFAULT_NAMESPACE)
             custom = _custom_names(root) if own != DEFAULT_NAMESPACE else frozenset()
             for pair in root.pairs:

@@ -17,6 +17,8 @@ from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode
 NEWEST = "newest"
 #: The key with the names of all versions, which also stands for all of them.
 ALL_VERSIONS = "all_version"
+#: The key of an entry with the versions for which it holds.
+VERSION = "version"
 
 _VERSION = re.compile(r"v?\d+(?:\.\d+)*")
 _NUMBER = re.compile(r"\d+")
