@@ -93,6 +93,6 @@ def _is_altered(node: Expr, name: str) -> bool:
     node = unparenthesized(node)
     if not isinstance(node, (Unary, Binary)):
         return False
-    return {part.simple for part in walk(node) if isinstance(part, Name)} == {name} and all(
-        isinstance(part, (Unary, Binary, Parenthesized, Number, Name)) for part in walk(node)
-    )
+    parts = list(walk(node))
+    names = {part.simple for part in parts if isinstance(part, Name)}
+    return names == {name} and all(isinstance(part, (Unary, Binary, Parenthesized, Number, Name)) for part in parts)
