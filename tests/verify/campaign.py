@@ -67,7 +67,7 @@ class Unit:
         self.spec = [each.spec for each in numbered]
         self.there = {each.spec.number for each in made.functions}
         self.compared: set[int] = set()
-        operators = {each.spec.operator for each in numbered}
+        operators = {function.spec.operator for function in numbered}
         samples = recorded(operators, dtypes, str(model.natives.version), place, lambda what: None)
         self.task = {
             "libraries": [str(made.library)],

@@ -116,7 +116,7 @@ class BodyState(Struct):
     roots: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def copy(self) -> BodyState:
-        """The same, to be changed apart."""
+        """An independent copy."""
         return BodyState(dict(self.values), dict(self.roots))
 
 

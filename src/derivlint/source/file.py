@@ -19,7 +19,7 @@ class Span(NamedTuple):
     end: int
 
     def shift(self, offset: int) -> Span:
-        """The same range moved by ``offset`` code points."""
+        """The range moved by ``offset`` code points."""
         # an edit moves thousands; the constructor of a named tuple takes twice as long
         return tuple.__new__(Span, (self.start + offset, self.end + offset))
 

@@ -95,7 +95,7 @@ class Scalar(YamlNode, frozen=True, eq=False):
 
     @property
     def _located(self) -> int | DecodeMap:
-        """Where an unchanged text begins, -1 where the place is inexact, or the decode map from the start on."""
+        """The start of an unchanged text, -1 where the place is inexact, or the decode map from the start on."""
         value, start = self.value, self.start
         length = self.end - start
         if self.style == "plain":

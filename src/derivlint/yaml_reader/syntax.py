@@ -101,7 +101,7 @@ def _key_pattern() -> re.Pattern[str]:
 
 
 def _value_start(text: str, start: int, offset: int) -> int:
-    """Where the value on the line of ``offset`` begins: after its key, or after the dashes and blanks."""
+    """The start of the value on the line of ``offset``: after its key, or after the dashes and blanks."""
     begin = max(line_start(text, offset), start)
     match = _key_pattern().match(text, begin, line_end(text, begin))
     if match is not None and match.end() <= offset:

@@ -85,7 +85,7 @@ def scalars_of(function: NativeFunction) -> frozenset[str]:
 
 
 def other_scalars(function: NativeFunction, arguments: Values) -> Values | None:
-    """The same arguments with another value for each number, or None if there is none.
+    """The arguments with another value for each number, or None if there is none.
 
     Defaults are special: at 2 a norm is symmetric, and what is multiplied by 1 may be left out.
     """

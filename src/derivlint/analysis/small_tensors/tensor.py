@@ -141,7 +141,7 @@ def strided_view(tensor: SmallTensor, sizes: Sequence[int], strides: Sequence[in
 
 
 def reshaped(tensor: SmallTensor, sizes: Sizes) -> SmallTensor:
-    """The same elements in other sizes."""
+    """A tensor with these elements in other sizes."""
     return SmallTensor(sizes, tensor.items)
 
 

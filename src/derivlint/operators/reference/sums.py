@@ -54,7 +54,7 @@ class SumTerm(NamedTuple):
 
     @property
     def possible(self) -> SumTerm:
-        """The same product, marked as absent for some flags."""
+        """A copy of the product, marked as absent for some flags."""
         return self._replace(is_sure=False)
 
 

@@ -198,5 +198,5 @@ class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
         return f"{name}({', '.join(parts)}) -> {text}"
 
     def with_name(self, name: OperatorName) -> FunctionSchema:
-        """The same schema under another name."""
+        """A copy of the schema under another name."""
         return FunctionSchema(name, self.arguments, self.returns)

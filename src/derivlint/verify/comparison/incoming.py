@@ -182,7 +182,7 @@ def _same(at: CheckedPoint, variable: Variable, one: Any, another: Any) -> bool:
 
 
 def _other_strides(tensor: Any) -> Any:
-    """The same tensor with other strides."""
+    """An equal tensor with other strides."""
     import torch
 
     wide = torch.zeros((*tensor.shape, 2), dtype=tensor.dtype)

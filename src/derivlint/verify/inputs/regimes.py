@@ -242,7 +242,7 @@ def _numbers(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
 
 
 def _views(point: SamplePoint) -> Iterator[SamplePoint]:
-    """The same values in lazily conjugated, negated, transposed or strided tensors."""
+    """Equal values in lazily conjugated, negated, transposed or strided tensors."""
     import torch
 
     def conjugated(value: Any) -> Any:
