@@ -67,6 +67,18 @@ INVALID = (
         help='use "original_self_p" for the old value or "result" for the new one',
         fixed="  result: self_t.copy_(original_self_t * original_self_p.cos())",
     ),
+    # "original_self_p" is misspelt
+    Invalid(
+        """\
+- name: sin_(Tensor(a!) self) -> Tensor(a!)
+  self: not_implemented("inplace version of sin")
+  result: self_t.mul_(original self_p.cos())
+""",
+        at="3:32-38",
+        message='"self_p" is overwritten: "sin_" is in-place, and "self" holds its result',
+        help='use "original_self_p" for the old value or "result" for the new one',
+        also=("invalid-formula-syntax",),
+    ),
     # nothing but the tangent can be meant where there is none
     Invalid(
         """\
@@ -99,7 +111,7 @@ def _finding(formula: DerivativeFormula) -> Finding:
     cure = f'use {quoted(ORIGINAL_PRIMAL)} for the old value or "result" for the new one'
     if not any(mentions(formula.parsed, tangent) for tangent in visible_tangents(formula)):
         cure = f'use "self_t" for its tangent, {quoted(ORIGINAL_PRIMAL)} for the old value or "result" for the new one'
-    elif uses and formula.is_exact():
+    elif uses and formula.is_exact() and not formula.parsed.problems:
         edits = tuple(TextEdit(formula.span_of(word), ORIGINAL_PRIMAL) for word in uses)
         fix = Fix(f"use the old value, {quoted(ORIGINAL_PRIMAL)}", edits, safe=False)
     return Finding(

@@ -37,6 +37,21 @@ def test_pictures(file: Path, run: Run) -> None:
     assert ET.fromstring(run(*arguments, "svg").out).tag == "{http://www.w3.org/2000/svg}svg"
 
 
+def test_control_flow_is_no_expression(here: Path, run: Run) -> None:
+    """The gradient of a power by an exponent that may be zero is a condition."""
+    entries = (
+        "- name: pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor\n"
+        "  self: pow_backward(grad, self, exponent)\n"
+    )
+    (here / "derivatives.yaml").write_text(entries)
+    arguments = ("derive", "pow(a, log(None))", "derivatives.yaml", "--wrt", "a")
+    outcome = run(*arguments)
+    assert outcome.status == 2
+    assert '"prim::If" cannot be written as an expression; use --output-format graph' in outcome.err
+    assert outcome.out == ""
+    assert "prim::If" in run(*arguments, "--output-format", "graph").out
+
+
 @pytest.mark.torch
 def test_the_check_against_pytorch(file: Path, run: Run) -> None:
     """The numbers agree; a wrong formula is reported."""

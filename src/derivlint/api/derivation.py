@@ -37,11 +37,21 @@ class DerivedGraph(Struct, frozen=True):
     graph: Graph
 
     def __str__(self) -> str:
-        return self.expression()
+        try:
+            return self.expression()
+        except InputError:
+            return self.torchscript()
 
     def expression(self) -> str:
-        """The derivative as definitions and an expression, each line with the entries that it comes from."""
-        return print_expression(self.graph, origins=True)
+        """The derivative as definitions and an expression, each line with the entries that it comes from.
+
+        Raises:
+            InputError: it has control flow, as that of ``pow`` by an exponent that may be 0.
+        """
+        try:
+            return print_expression(self.graph, origins=True)
+        except GraphError as error:
+            raise InputError(f"{error}; use --output-format graph") from error
 
     def torchscript(self) -> str:
         """The graph as TorchScript prints it."""

@@ -259,6 +259,8 @@ def permute_backwards(builder: Builder, grad: Item, dims: Item) -> Item:
     if permutation is None:
         return grad
     order = [dim % len(permutation) for dim in permutation]
+    if len(set(order)) != len(order):
+        raise GraphError("the dimensions are repeated")
     return builder.call("permute", [grad, [order.index(place) for place in range(len(order))]])
 
 

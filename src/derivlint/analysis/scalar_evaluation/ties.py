@@ -99,4 +99,7 @@ def _forward_total(
     environment, opposite = (
         signature.forward(arguments, outputs, dict.fromkeys(signature.inputs, factor)) for factor in (1.0, -2.0)
     )
-    return linear_value(checks[0], environment, opposite)[0]
+    total = linear_value(checks[0], environment, opposite)[0]
+    if total is None:
+        raise UnknownValueError
+    return total
