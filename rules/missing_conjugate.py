@@ -74,6 +74,11 @@ VALID = (
   self: "self.is_complex() ? grad * ((self + 1).rsqrt() * (self - 1).rsqrt()).conj() : grad * (self * self - \
 1).rsqrt()"
 """,
+    # a condition with an unknown function may be that of real numbers
+    """\
+- name: acosh(Tensor self) -> Tensor
+  self: "selfis_complex() ? grad * ((self + 1).rsqrt() * (self - 1).rsqrt()).conj() : grad * (self * self - 1).rsqrt()"
+""",
     """\
 - name: vdot(Tensor self, Tensor other) -> Tensor
   self: grad.conj() * other

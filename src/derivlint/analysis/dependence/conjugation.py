@@ -20,6 +20,8 @@ from derivlint.analysis.interpretation.derived_calls import argument_positions, 
 from derivlint.analysis.interpretation.facts import NOTHING
 from derivlint.analysis.interpretation.interpret import METADATA_TYPES, TRANSPARENT, Interpretation, asks_metadata
 from derivlint.analysis.interpretation.operators import SHAPE_HELPERS
+from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp.cpp_type import UNKNOWN, UNKNOWN_VALUE
 from derivlint.cpp.expressions.conversion import FLOATS
 from derivlint.formula import (
     Binary,
@@ -128,7 +130,7 @@ def _products(run: _ConjugationRun, kind: Mistake) -> Iterator[ConjugationMistak
     """The products of a seed and a factor of the wrong parity."""
     nodes = run.interpretation.formula.nodes
     real: set[Node] = set()
-    for branch in _real_branches(nodes):
+    for branch in _real_branches(run.interpretation.formula):
         # of nested branches the outer one comes first
         if branch not in real:
             real.update(walk(branch))
@@ -189,10 +191,13 @@ def _conjugates(call: CallFacts) -> bool:
     return any(item.parameter is not None and item.parameter.name in CONJUGATING_FLAGS for item in call.arguments)
 
 
-def _real_branches(nodes: tuple[Node, ...]) -> Iterator[Expr]:
-    """The branches for real numbers only: ``b`` in ``x.is_complex() ? a : b``."""
-    for node in nodes:
+def _real_branches(formula: TypedFormula) -> Iterator[Expr]:
+    """The branches for real numbers only: ``b`` in ``x.is_complex() ? a : b``; both where the condition has no type."""
+    for node in formula.nodes:
         if isinstance(node, Conditional):
+            if formula.values.get(node.condition, UNKNOWN_VALUE).type is UNKNOWN:
+                yield from (node.then, node.otherwise)
+                continue
             condition, is_negated = unparenthesized(node.condition), False
             while isinstance(condition, Unary) and condition.op == "!":
                 condition, is_negated = unparenthesized(condition.operand), not is_negated

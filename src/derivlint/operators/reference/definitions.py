@@ -274,7 +274,9 @@ def composite_named(name: str) -> Definition | None:
 
 def operator_named(function: NativeFunction) -> Definition | None:
     """The definition of an operator, with the relevant parameters of its schema, or None."""
-    definition = definitions().get(function.name.base)
+    name = function.name
+    # the functional twin of a mutable operator returns more: rrelu_with_noise_functional the noise as well
+    definition = definitions().get(name.name_without_overload if name.functional_overload else name.base)
     if definition is None or definition.kind is not DefinitionKind.OPERATOR:
         return None
     names = {argument.name for argument in function.schema.arguments.flat_non_out}
