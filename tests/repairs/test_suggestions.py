@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from derivlint.cli.main import run
+from derivlint.cli.shared.exits import REPORT_HINT
+from derivlint.formula import analysis
 from derivlint.model import build_model
 from derivlint.project.settings import Settings
-from derivlint.repair.judge import Judge
+from derivlint.repair.candidates import Candidate, Target
+from derivlint.repair.judge import Accepted, Judge
 from derivlint.rules import load_rules
 from derivlint.schema import load_index
 from derivlint.source import SourceFile
@@ -126,6 +129,56 @@ def test_a_formula_without_suggestion_is_named(tmp_path: Path, capsys: pytest.Ca
     path.write_text(UNSOLVED)
     assert run(["suggest", str(path)]) == 1
     assert "no suggestion" in capsys.readouterr().out
+
+
+def test_an_internal_error_loses_one_formula(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdict = Judge.verdict
+
+    def failing(judge: Judge, target: Target, candidate: Candidate) -> Accepted | float:
+        if target.body.entry.operator == "cos":
+            raise KeyError("broken")
+        return verdict(judge, target, candidate)
+
+    monkeypatch.setattr(Judge, "verdict", failing)
+    monkeypatch.setattr(analysis, "observers", [])
+    assert run(["suggest", str(file), "--output-format", "json"]) == 3
+    captured = capsys.readouterr()
+    solved, failed = json.loads(captured.out)["suggestions"]
+    assert solved["candidates"][0]["formula"] == RIGHT
+    assert (failed["entry"], failed["candidates"]) == ("cos", [])
+    assert failed["unsolved"] == "internal error: KeyError: 'broken'"
+    assert captured.err == f"derivlint: 1 suggestion for 2 wrong formulas\nderivlint: {REPORT_HINT}\n"
+
+
+def test_a_failing_explanation_leaves_the_finding(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> None:
+        raise KeyError("broken")
+
+    monkeypatch.setattr("derivlint.repair.causes.is_proved", failing)
+    monkeypatch.setattr(analysis, "observers", [])
+    assert run(["check", "--no-cache", str(file), "--select", "wrong-gradient"]) == 1
+    assert "found 2 errors in 1 file" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("formula", "reason"),
+    [
+        (f"grad.foo({', '.join(f'a{n}' for n in range(3000))})", "formulas of more than 400 tokens are not edited"),
+        (f"grad.foo({', '.join(f'a{n}' for n in range(90))})", "none of the 224 likeliest edits makes it right"),
+    ],
+)
+def test_the_work_for_one_formula_is_bounded(
+    tmp_path: Path, formula: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "derivatives.yaml"
+    path.write_text(f"- name: sin(Tensor self) -> Tensor\n  self: {formula}\n")
+    assert run(["suggest", str(path), "--output-format", "json"]) == 1
+    (suggestion,) = json.loads(capsys.readouterr().out)["suggestions"]
+    assert suggestion["unsolved"] == reason
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
+from derivlint.cli.shared.exits import CLEAN, FINDINGS, INTERNAL, REPORT_HINT, debugging, warn
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.loading import load_models
 from derivlint.cli.shared.options import color_option, inputs, operator_options
@@ -75,7 +75,8 @@ def suggest(
     With --missing, formulas are derived: from what operators are linear in, from their other formulas and from their
     reference definitions. For an entry that none can be written for, the reason is given.
 
-    Exit status: 0 every formula is right or has a suggestion; 1 some have none.
+    Exit status: 0 every formula is right or has a suggestion; 1 some have none; 3 an internal error ended the search
+    for some.
     """
     from derivlint.api.suggesting import suggestions_in
     from derivlint.formats.suggestions import FileSuggestions, render_suggestions_json, suggestion_lines
@@ -115,7 +116,12 @@ def suggest(
         if every
         else f"no {what} formula"
     )
-    click.get_current_context().exit(CLEAN if solved == len(every) else FINDINGS)
+    errors = [item.error for item in every if item.error is not None]
+    if errors:
+        if debugging():
+            raise errors[0]
+        warn(REPORT_HINT)
+    click.get_current_context().exit(INTERNAL if errors else CLEAN if solved == len(every) else FINDINGS)
 
 
 def _is_path(name: str) -> bool:

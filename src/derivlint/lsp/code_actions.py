@@ -243,7 +243,10 @@ def suggested(checked: CheckedDocument, subject: Sequence[str], stop: Callable[[
     entries = [entry for entry in judge.model.entries if entry.operator == subject[0]]
     for target in targets_in(judge, entries):
         if [target.body.key, target.key] == list(subject[1:]):
-            candidates = suggest(judge, target, stop).candidates
+            suggestion = suggest(judge, target, stop)
+            if suggestion.error is not None:
+                raise suggestion.error
+            candidates = suggestion.candidates
             return candidates[0].edits if candidates and not stop() else ()
     return ()
 

@@ -7,6 +7,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
+from derivlint.formula.analysis import not_understood
 from derivlint.lint.diagnostic import Diagnostic
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, Model
@@ -38,7 +39,12 @@ def explained(model: Model, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagn
         formula = formulas.get((item.entry, item.dispatch, item.key))
         n_explained += 1
         # a keyword has no parts that could be edited
-        cause = None if formula is None or formula.auto is not None else _cause(model, formula, item)
+        try:
+            cause = None if formula is None or formula.auto is not None else _cause(model, formula, item)
+        except Exception as error:
+            # the finding is right without a cause
+            not_understood(error)
+            cause = None
         yield item if cause is None else replace(item, help=f"{cause.cause}; write {quoted(cause.text)}")
 
 

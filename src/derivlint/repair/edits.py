@@ -14,7 +14,7 @@ from math import log
 from msgspec.structs import replace
 
 from derivlint.analysis.soundness import with_formula
-from derivlint.formula import apply_edits
+from derivlint.formula import apply_edits, tokens
 from derivlint.lint.diagnostic import Diagnostic, Fix
 from derivlint.lint.fixing import apply_fixes
 from derivlint.model import DerivativeFormula, Model
@@ -29,6 +29,9 @@ from derivlint.source import Span
 #: The factor by which mistakes are likelier at an underlined position, and in a finding's fix.
 AT_FINDING = 50
 IN_FIX = 1000
+#: Longer formulas are not edited: the number of edits is quadratic in that of tokens. PyTorch's longest has 245.
+MAX_TOKENS = 400
+MAX_CHARACTERS = 4000
 
 
 def edited_formulas(target: Target, model: Model) -> Iterator[Candidate]:
@@ -53,6 +56,12 @@ def edited_formulas(target: Target, model: Model) -> Iterator[Candidate]:
     return iter(sorted(candidates.values(), key=lambda candidate: candidate.cost))
 
 
+def is_too_long(formula: DerivativeFormula) -> bool:
+    """Whether a formula is too long to be edited."""
+    text = formula.text or ""
+    return len(text) > MAX_CHARACTERS or len(tokens(text)) > MAX_TOKENS
+
+
 def twice_edited(target: Target, once: Candidate, model: Model) -> Iterator[Candidate]:
     """The candidates that are one edit away from another candidate."""
     probe = with_formula(model, target.body, target.key, once.text)
@@ -68,6 +77,8 @@ def twice_edited(target: Target, once: Candidate, model: Model) -> Iterator[Cand
 
 
 def _edited(model: Model, formula: DerivativeFormula, findings: Iterable[Diagnostic]) -> Iterator[Candidate]:
+    if is_too_long(formula):
+        return
     text = formula.text or ""
     tree = formula.parsed.tree
     changes = list(TreeChanges(model, formula, tree)) if tree is not None else list(token_changes(formula))

@@ -75,6 +75,7 @@ class Judge:
 
     Attributes:
         model: the model of the file.
+        n_characters: the number of characters of the formulas and entries that were checked for candidates.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Judge:
         self._like = like
         self._shows = shows
         self.model = self._build(source)
+        self.n_characters = 0
 
     def of(self, source: SourceFile) -> Judge:
         """Return the judge of another text of the file."""
@@ -110,16 +112,15 @@ class Judge:
         return build_models(source, like.natives, like.layout, like.version, memos=self._memos)[0]
 
     def findings(self, entry: Entry) -> tuple[Diagnostic, ...]:
-        """The findings in one entry."""
-        return self._findings(self.model, entry)
+        """The findings in one entry, with fixes."""
+        return self._findings(Checker(self.model, self._rules), entry)
 
     def wrong_entries(self) -> list[Entry]:
         """The entries with findings, in file order."""
         names = {item.entry for item in check_text(self.model, self._rules).result.diagnostics if self._shows(item)}
         return [entry for entry in self.model.entries if entry.operator in names]
 
-    def _findings(self, model: Model, entry: Entry) -> tuple[Diagnostic, ...]:
-        checker = Checker(model, self._rules)
+    def _findings(self, checker: Checker, entry: Entry) -> tuple[Diagnostic, ...]:
         return tuple(filter(self._shows, checker.result([checker.entry(entry)]).diagnostics))
 
     def verdict(self, target: Target, candidate: Candidate) -> Accepted | float:
@@ -128,6 +129,7 @@ class Judge:
         Returns:
             The candidate with its proof, or its distance from a right one if there are findings.
         """
+        self.n_characters += len(candidate.text)
         distance = distance_of(self.model, target, candidate.text)
         edits = edits_for(target, candidate, self.model.source.text) if not distance else ()
         if not edits:
@@ -145,9 +147,10 @@ class Judge:
         if len(after.entries) != len(self.model.entries):
             return 1 + len(DISTANCES)
         entry = after.entries[target.body.entry.index]
+        self.n_characters += entry.span.end - entry.span.start
         body = next((body for body in entry.bodies if body.key == target.body.key), None)
         before = {(item.rule, item.key, item.message) for item in target.findings}
-        findings = self._findings(after, entry)
+        findings = self._findings(Checker(after, self._rules, chooses_fixes=False), entry)
         if target.formula is None:
             findings = tuple(item for item in findings if item.rule != PARTIAL)
         new = [item for item in findings if (item.rule, item.key, item.message) not in before]

@@ -87,10 +87,10 @@ def write_missing(judge: Judge, aspect: Aspect, names: Container[str] | None = N
         for bare in missing.targets:
             target = replace(bare, findings=judge.findings(bare.body.entry))
             reason = missing.reason
-            candidates = () if reason else suggest(judge, target).candidates
-            suggestions.append(
-                Suggestion(target, candidates[:1], reason if candidates else reason or _reason(judge, target))
-            )
+            suggestion = Suggestion(target, unsolved=reason) if reason else suggest(judge, target)
+            if not (suggestion.candidates or suggestion.error or reason):
+                suggestion = replace(suggestion, unsolved=_reason(judge, target))
+            suggestions.append(replace(suggestion, candidates=suggestion.candidates[:1]))
         unsolved = next((item.unsolved for item in suggestions if item.unsolved), "")
         # an output alone is not written: the others would lose their tangents silently
         yield from (replace(item, candidates=(), unsolved=unsolved) if unsolved else item for item in suggestions)

@@ -8,11 +8,13 @@ from heapq import merge
 from msgspec import Struct
 
 from derivlint.analysis.judged import Question
+from derivlint.formula.analysis import not_understood
 from derivlint.lint.diagnostic import Severity
+from derivlint.lint.wording import counted
 from derivlint.model import Entry, Model
 from derivlint.repair.candidates import Candidate, Target
 from derivlint.repair.derivation import derived_formulas
-from derivlint.repair.edits import edited_formulas, twice_edited
+from derivlint.repair.edits import MAX_TOKENS, edited_formulas, is_too_long, twice_edited
 from derivlint.repair.equality import Equality, compare_formulas
 from derivlint.repair.judge import LEAST_DISTANCE, Accepted, Judge, distance_of
 
@@ -26,6 +28,9 @@ MAX_SHOWN = 3
 #: The number of nearest wrong candidates whose edits are tried, and of such edits that are judged.
 MAX_NEAREST = 6
 MAX_JUDGED_TWICE = 300
+#: The maximum number of characters of formulas that are checked for one formula: time is linear in it, and a count of
+#: characters is the same on every machine.
+MAX_CHARACTERS = 100_000
 
 
 class Suggestion(Struct, frozen=True):
@@ -36,12 +41,14 @@ class Suggestion(Struct, frozen=True):
         candidates: at most three with different values, the best one first.
         unsolved: the reason why there is none, or empty.
         refuted: the formulas that a run in PyTorch refuted, each with the finding.
+        error: the unexpected exception that ended the search, or None.
     """
 
     target: Target
     candidates: tuple[Accepted, ...] = ()
     unsolved: str = ""
     refuted: tuple[tuple[str, str], ...] = ()
+    error: Exception | None = None
 
     @property
     def is_certain(self) -> bool:
@@ -63,20 +70,24 @@ def targets_in(judge: Judge, entries: Iterable[Entry]) -> Iterator[Target]:
 
 
 def suggest(judge: Judge, target: Target, stop: Callable[[], bool] | None = None) -> Suggestion:
-    """Return the best candidates for a formula.
+    """Return the best candidates for a formula; an unexpected exception loses this formula only.
 
     Args:
         judge: the judge of the file.
         target: the formula, or the key without one.
         stop: returns whether to give up; called before each candidate.
     """
-    search = _Search(judge, target, stop or (lambda: False))
-    search.judge(merge(*(source(target, judge.model) for source in SOURCES), key=_cost), MAX_JUDGED)
-    if not any(item.candidate.how == "edit" for item in search.accepted):
-        again = (twice_edited(target, candidate, judge.model) for candidate in search.nearest())
-        search.judge(merge(*again, key=_cost), MAX_JUDGED_TWICE)
-    best = sorted(search.best, key=lambda item: item.candidate.cost)[:MAX_SHOWN]
-    return Suggestion(target, tuple(best), "" if best else "no small edit makes it right")
+    try:
+        search = _Search(judge, target, stop or (lambda: False))
+        search.judge(merge(*(source(target, judge.model) for source in SOURCES), key=_cost), MAX_JUDGED)
+        if not any(item.candidate.how == "edit" for item in search.accepted):
+            again = (twice_edited(target, candidate, judge.model) for candidate in search.nearest())
+            search.judge(merge(*again, key=_cost), MAX_JUDGED_TWICE)
+        best = sorted(search.best, key=lambda item: item.candidate.cost)[:MAX_SHOWN]
+        return Suggestion(target, tuple(best), "" if best else search.unsolved)
+    except Exception as error:
+        not_understood(error)
+        return Suggestion(target, unsolved=f"internal error: {type(error).__name__}: {error}", error=error)
 
 
 def _cost(candidate: Candidate) -> float:
@@ -92,17 +103,24 @@ class _Search:
         self._stop = stop
         self._texts = {target.formula.text if target.formula is not None else None}
         self._rejected: list[tuple[float, Candidate]] = []
+        self._n_judged = 0
+        self._most_characters = judge.n_characters + MAX_CHARACTERS
+        self._is_complete = True
         self.accepted: list[Accepted] = []
 
     def judge(self, candidates: Iterable[Candidate], most: int) -> None:
         """Judge candidates until there are enough right ones, or too many wrong ones."""
         for candidate in candidates:
-            if self._stop() or most <= 0 or sum(item.is_compared for item in self.accepted) == MAX_SHOWN:
-                return
             if candidate.text in self._texts:
                 continue
+            if self._stop() or sum(item.is_compared for item in self.accepted) == MAX_SHOWN:
+                return
+            if most <= 0 or self._judge.n_characters >= self._most_characters:
+                self._is_complete = False
+                return
             self._texts.add(candidate.text)
             most -= 1
+            self._n_judged += 1
             verdict = self._judge.verdict(self._target, candidate)
             if not isinstance(verdict, Accepted):
                 self._rejected.append((verdict, candidate))
@@ -112,6 +130,15 @@ class _Search:
             if not equal or (candidate.how == "edit" and equal[0].candidate.how == "derivation"):
                 self.accepted = [*(item for item in self.accepted if item not in equal), verdict]
                 most = min(most, MAX_MORE)
+
+    @property
+    def unsolved(self) -> str:
+        """The reason why there is no right candidate."""
+        if self._target.formula is not None and is_too_long(self._target.formula):
+            return f"formulas of more than {MAX_TOKENS} tokens are not edited"
+        if self._is_complete:
+            return "no small edit makes it right"
+        return f"none of the {counted(self._n_judged, 'likeliest edit')} makes it right"
 
     @property
     def best(self) -> list[Accepted]:

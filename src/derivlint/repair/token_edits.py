@@ -14,8 +14,6 @@ from derivlint.repair.slips import Change, Slip
 
 #: Tokens that are often lost or mistyped.
 _MARKS = ("(", ")", ",", ".", "::", "*", "-", "+", "/", "_")
-#: Longer formulas are not edited by tokens.
-MAX_TOKENS = 400
 #: How much likelier a bracket is lost at the end than anywhere else.
 AT_END = 4
 
@@ -30,8 +28,6 @@ def token_changes(formula: DerivativeFormula) -> Iterator[Change]:
 
 def _changes(text: str, names: Collection[str]) -> Iterator[Change]:
     parts = [token for token in tokens(text) if token.type not in TRIVIA]
-    if len(parts) > MAX_TOKENS:
-        return
     for token in parts:
         yield Change(Slip.TOKEN, Edit(token.start, token.end, ""), f"{quoted(token.text)} is superfluous")
         if _is_word(token):

@@ -71,8 +71,16 @@ class EntryFindings(Struct, frozen=True):
 class Checker:
     """Runs rules on a file and its entries."""
 
-    def __init__(self, model: Model, rules: Iterable[Rule]) -> None:
+    def __init__(self, model: Model, rules: Iterable[Rule], *, chooses_fixes: bool = True) -> None:
+        """Sort rules by what they check.
+
+        Args:
+            model: the model of the file.
+            rules: the rules.
+            chooses_fixes: whether fixes are tried; without it, a finding has the fix of its rule.
+        """
         self._rules = tuple(rules)
+        self._chooses_fixes = chooses_fixes
         self._model = model
         by_target: dict[Target, list[_Bound]] = {}
         for rule in self._rules:
@@ -128,7 +136,7 @@ class Checker:
         if self._of_problems:
             for run, entry in runs:
                 self._run_on_problems(run, entry)
-        return [run.result() for run, _ in every]
+        return [run.result(chooses_fixes=self._chooses_fixes) for run, _ in every]
 
     def _run(self, rules: Iterable[_Bound], targets: Sequence[_Target]) -> None:
         model = self._model
@@ -273,9 +281,10 @@ class _Collector:
         # earlier reads belong to no rule
         model.dependencies()
 
-    def result(self) -> EntryFindings:
+    def result(self, *, chooses_fixes: bool = True) -> EntryFindings:
         """The findings, with dependencies and crashes."""
-        self._choose_fixes()
+        if chooses_fixes:
+            self._choose_fixes()
         findings = tuple(self._findings.values())
         dependencies: frozenset[Dependency] = frozenset().union(*self._dependencies)
         if not self.crashes:
