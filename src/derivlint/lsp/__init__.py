@@ -1,4 +1,4 @@
-"""The language server. It reports to an editor what the command line reports, by the same checks.
+"""The language server. It publishes the diagnostics of the command line, computed by the same checks.
 
 Terms, each with its module:
 

@@ -1,4 +1,4 @@
-"""The analysis of an open file, by the check of the command line, from which features compute their results."""
+"""The analysis of an open file: the model and the check of the command line, which features read."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from derivlint.yaml_reader.nodes import YamlProblemKind
 class DocumentAnalysis(Struct, frozen=True):
     """The analysis of one text of a file.
 
-    Spans of everything in it are offsets into ``source``, also while the editor shows a later text that is not YAML.
+    All spans are offsets into ``source``, even while the editor shows a later text that is not YAML.
 
     Attributes:
-        source: the last text that could be read as YAML, or the present one where none ever could.
+        source: the last text that parsed as YAML, or the current one if none has.
         model: its model.
-        checked: the check of it, or None if only the model was built.
-        natives: the operators it is judged against.
-        native_sources: the files that they were read from; none for the bundled index.
-        headers: the C++ headers with functions that formulas call, as far as they are files: PyTorch's and the user's.
+        checked: its check, or None if only the model was built.
+        natives: the operators that it is checked against.
+        native_sources: their source files; none for the bundled index.
+        headers: the C++ headers with functions that formulas call, PyTorch's and the user's, if they are files.
         settings: the settings of the file.
     """
 
@@ -50,7 +50,7 @@ class FileSpan(Struct, frozen=True):
     Attributes:
         source: the file.
         span: the range.
-        whole: the range of what is there as a whole, a declaration or an entry; None for the same.
+        whole: the range of the enclosing declaration or entry; None if it is ``span``.
     """
 
     source: SourceFile
@@ -68,10 +68,10 @@ class CheckedDocument(Struct, frozen=True):
 
     Attributes:
         source: the text.
-        project: what it was checked with.
-        analysis: the input of features; of an earlier text while this one is not YAML.
-        shown: the diagnostics.
-        memos: the memos that checks of other texts of the file reuse.
+        project: the settings, rules and operators of the check.
+        analysis: the analysis for features, of an earlier text while this one is not YAML.
+        shown: the reported diagnostics.
+        memos: the memos that later checks of the file reuse.
     """
 
     source: SourceFile
@@ -82,7 +82,7 @@ class CheckedDocument(Struct, frozen=True):
 
     @property
     def result_id(self) -> str:
-        """An identifier of the result."""
+        """The identifier of the result in pull diagnostics."""
         return result_id(self.source, self.project, self.shown)
 
 
@@ -97,14 +97,14 @@ def check(
 
     Args:
         source: the text.
-        project: what it is checked with.
+        project: its settings, rules and operators.
         before: the check of an earlier text.
         memos: the memos of earlier texts with the same project.
-        stop: ends the check when it is set.
+        stop: cancels the check when it is set.
 
     Raises:
         Cancelled: the check was cancelled.
-        InputError: only changes are to be checked, and they cannot be determined.
+        InputError: only changed entries are checked, and the changes cannot be determined.
     """
     checked = check_source(
         source,
@@ -122,7 +122,7 @@ def check(
 def analysis_of(
     source: SourceFile, project: Project, model: Model, checked: CheckedFile | None, before: CheckedDocument | None
 ) -> DocumentAnalysis:
-    """Return the analysis of the text, or of the last one that was YAML."""
+    """Return the analysis of the text, or of the last one that parsed as YAML."""
     if is_broken(model.document) and before is not None:
         last = before.analysis
         if last.natives is project.loaded.natives and not is_broken(last.model.document):
@@ -139,5 +139,5 @@ def analysis_of(
 
 
 def is_broken(document: Document) -> bool:
-    """Whether a part of a text could not be read: a value with an odd tag can, half a mapping cannot."""
+    """Whether a part of the text is not YAML; a value with an unknown tag is."""
     return any(problem.kind is not YamlProblemKind.TAG for problem in document.problems)

@@ -1,4 +1,4 @@
-"""Code actions for a range: fixes of findings, comments that silence them, changes of the entry."""
+"""Code actions for a range: fixes of findings, suppression comments, changes of the entry."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EntryAction(Struct, frozen=True):
     Attributes:
         title: what it does.
         edits: the edits.
-        needs_check: whether it is right only if the rules find nothing new in the entry then.
+        needs_check: whether it is offered only if it adds no finding to the entry.
     """
 
     title: str
@@ -37,7 +37,7 @@ class EntryAction(Struct, frozen=True):
 
 
 def entry_actions(model: Model, offset: int) -> Iterator[EntryAction]:
-    """The changes of the entry at a place.
+    """Yield the changes offered for the entry at an offset.
 
     Args:
         model: the file.
@@ -74,7 +74,7 @@ def _missing_keys(source: SourceFile, entry: Entry, body: DispatchBody) -> Itera
 
 
 def _automatic(model: Model, entry: Entry, body: DispatchBody) -> Iterator[EntryAction]:
-    """Add an automatic forward formula to an entry without any, if its gradient shows that it is right."""
+    """Add an automatic forward formula to an entry without any, if its gradient proves it correct."""
     function = entry.function
     assert function is not None
     if body.info is None or not body.is_resolved or body.with_role(Role.FORWARD) or len(function.outputs) != 1:
@@ -109,7 +109,7 @@ def _expanded(formula: DerivativeFormula) -> Iterator[EntryAction]:
 
 
 def _added(source: SourceFile, entry: Entry, lines: Iterable[str]) -> tuple[TextEdit, ...]:
-    """The edit that adds lines at the end of an entry, with its indentation and line ends."""
+    """Return the edit that appends lines to an entry, with its indentation and line ends."""
     mapping = entry.mapping
     assert mapping is not None
     first = mapping.pairs[0].key
@@ -122,7 +122,7 @@ def _added(source: SourceFile, entry: Entry, lines: Iterable[str]) -> tuple[Text
 
 
 def yaml_value(text: str) -> str | None:
-    """A text as a value on one line: plain where that is read back the same, else in double quotes."""
+    """Format a one-line YAML value: plain if that parses to the same text, else in double quotes."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     for written in (text, f'"{escaped}"'):
         document = read_yaml(SourceFile("", f"key: {written}\n"))
@@ -139,7 +139,7 @@ QUICK_FIX = "quickfix"
 REWRITE = "refactor.rewrite"
 FIX_ALL = "source.fixAll.derivlint"
 KINDS = (QUICK_FIX, REWRITE, FIX_ALL)
-#: A placeholder in comments for the reason, which only the author has.
+#: The placeholder for the author's reason in suppression comments.
 REASON = "reason"
 
 
@@ -149,9 +149,9 @@ class Action(Struct, frozen=True):
     Attributes:
         title: what it does.
         kind: one of ``KINDS``.
-        edits: the edits of the checked text; None if they are computed when it is chosen.
-        fixes: the finding that it is about.
-        is_preferred: whether it is right in nearly all cases.
+        edits: the edits of the checked text; None if they are computed once the action is chosen.
+        fixes: the finding that it resolves.
+        is_preferred: whether editors offer it first and apply it by their quick-fix key.
     """
 
     title: str
@@ -162,7 +162,7 @@ class Action(Struct, frozen=True):
 
 
 def wants(only: Sequence[str] | None, kind: str) -> bool:
-    """Whether a request for some kinds of actions includes this kind."""
+    """Whether a request for kinds of actions includes this kind."""
     return only is None or any(
         not requested or kind == requested or kind.startswith(requested + ".") for requested in only
     )
@@ -172,7 +172,7 @@ def actions(checked: CheckedDocument, span: Span, only: Sequence[str] | None = N
     """Yield the code actions for a range of a text.
 
     Args:
-        checked: the text, checked as a whole.
+        checked: the check of the text.
         span: the range.
         only: the requested kinds; None for all.
     """
@@ -208,7 +208,7 @@ def _ignores(checked: CheckedDocument, diagnostics: Sequence[Diagnostic]) -> Ite
 
 
 def _is_harmless(checked: CheckedDocument, change: EntryAction) -> bool:
-    """Whether the rules find nothing new after a change."""
+    """Whether a change adds no finding."""
     source = SourceFile(checked.source.path, edited(checked.source.text, change.edits))
     after = check(source, checked.project, checked, checked.memos)
     before = [(item.rule, item.entry, item.message) for item in checked.shown]
@@ -216,7 +216,7 @@ def _is_harmless(checked: CheckedDocument, change: EntryAction) -> bool:
 
 
 def fixed(checked: CheckedDocument) -> tuple[TextEdit, ...]:
-    """The edit that fixes everything that can be fixed safely; as ``--fix`` of the command line does."""
+    """Return the edit that applies all safe fixes, like ``--fix`` on the command line."""
 
     def check_again(source: SourceFile) -> CheckedFile:
         result = check(source, checked.project, None, checked.memos).analysis.checked
@@ -228,7 +228,7 @@ def fixed(checked: CheckedDocument) -> tuple[TextEdit, ...]:
 
 
 def suggested(checked: CheckedDocument, subject: Sequence[str], stop: Callable[[], bool]) -> tuple[TextEdit, ...]:
-    """The edits that make a wrong formula right; none if no suggestion is accepted.
+    """Return the edits that replace a wrong formula; none if no suggestion passes the checks.
 
     Args:
         checked: the text.
@@ -252,7 +252,7 @@ def suggested(checked: CheckedDocument, subject: Sequence[str], stop: Callable[[
 
 
 def smallest_edit(before: str, after: str) -> tuple[TextEdit, ...]:
-    """The edits that make one text of another, line by line."""
+    """Return the edits from one text to another, line by line."""
     from difflib import SequenceMatcher
 
     if before == after:
@@ -269,7 +269,7 @@ def smallest_edit(before: str, after: str) -> tuple[TextEdit, ...]:
 
 
 def edited(text: str, edits: Sequence[TextEdit]) -> str:
-    """A text with edits, which are disjoint."""
+    """Apply disjoint edits to a text."""
     for edit in sorted(edits, key=lambda edit: edit.span, reverse=True):
         text = text[: edit.span.start] + edit.text + text[edit.span.end :]
     return text

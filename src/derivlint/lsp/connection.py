@@ -1,4 +1,4 @@
-"""A server and one editor: messages are handled until the editor ends that, or ends."""
+"""The connection of a server to one editor: the loop that handles messages until ``exit`` or disconnection."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ logger = logging.getLogger("derivlint.lsp")
 
 
 def serve_streams(server: DerivlintServer, stdin: BinaryIO, stdout: BinaryIO) -> int:
-    """Talk over two streams, such as standard input and output; the exit status."""
+    """Serve over two streams, such as standard input and output, and return the exit status."""
     outgoing = MessageWriter(stdout)
 
     async def talk() -> None:
@@ -32,8 +32,8 @@ class MessageWriter:
     """A writer of messages to an editor.
 
     Attributes:
-        failure: the error that ended writing, or None. Nothing more is written then: pygls would report an error of
-            the stream in one more message.
+        failure: the error that ended writing, or None. Later messages are dropped: pygls would report an error of the
+            stream in one more message.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -41,7 +41,7 @@ class MessageWriter:
         self.failure: str | None = None
 
     def write(self, data: bytes) -> None:
-        """Write one message, unless that is no longer possible."""
+        """Write one message; do nothing after a failure."""
         if self.failure is not None:
             return
         try:
@@ -56,10 +56,10 @@ class MessageWriter:
 
 
 def serve_port(server: DerivlintServer, host: str, port: int) -> int:
-    """Wait for one editor at a port and talk to it; the exit status.
+    """Serve the first editor that connects to a port, and return the exit status.
 
     Raises:
-        OSError: the port cannot be had.
+        OSError: the port cannot be opened.
     """
 
     async def talk() -> None:
@@ -99,15 +99,15 @@ def _run(server: DerivlintServer, talk: Coroutine[Any, Any, None]) -> int:
 async def serve(
     server: DerivlintServer, reader: asyncio.StreamReader, is_writable: Callable[[], bool] = lambda: True
 ) -> None:
-    """Handle messages as long as there are any.
+    """Handle messages until the input ends.
 
     Args:
         server: the server.
-        reader: where messages come from.
-        is_writable: whether answers can still be written.
+        reader: the input stream.
+        is_writable: returns whether responses can still be written.
 
     Raises:
-        SystemExit: one of them is ``exit``; the code is that of the process.
+        SystemExit: on ``exit``, with the exit status of the process.
         ConnectionError: the editor has disconnected.
     """
     while is_writable():

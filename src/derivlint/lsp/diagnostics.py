@@ -1,7 +1,7 @@
 """Diagnostics as the protocol has them.
 
-They are msgspec records, encoded without conversion: after each edit all diagnostics of the file are sent, and
-converting as many objects of lsprotocol would take several times as long.
+They are msgspec structs, encoded without conversion: each edit sends all diagnostics of the file, and converting
+lsprotocol objects would take several times as long.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SEVERITIES = {
     Severity.WARNING: types.DiagnosticSeverity.Warning.value,
     Severity.INFO: types.DiagnosticSeverity.Information.value,
 }
-#: Rules that report code which can be deleted; editors show it faded.
+#: Rules that report unnecessary code, which editors show faded.
 _UNNECESSARY = frozenset(
     {
         "ignored-composite-entry",
@@ -59,7 +59,7 @@ class WireRange(Struct, frozen=True):
     end: WirePosition
 
 
-#: The beginning of a file, and a placeholder for ranges that are filled in later.
+#: The start of a file, and a placeholder for ranges that are filled in later.
 _NOWHERE = WireRange(WirePosition(0, 0), WirePosition(0, 0))
 
 
@@ -136,7 +136,7 @@ class UnchangedReport(
 
 
 class Renderer:
-    """Converts diagnostics to those of the protocol, with the parts that the client supports."""
+    """Converts diagnostics to the protocol's, with the fields that the client supports."""
 
     def __init__(self, capabilities: types.ClientCapabilities, encoding: str) -> None:
         """Read the client's capabilities, for pushed and pulled diagnostics alike."""
@@ -151,7 +151,7 @@ class Renderer:
         self._unnecessary = _UNNECESSARY if types.DiagnosticTag.Unnecessary in tags else frozenset[str]()
         self._deprecated = _DEPRECATED if types.DiagnosticTag.Deprecated in tags else frozenset[str]()
         self._encoding = encoding
-        # most diagnostics of a text are those of the text before, at other ranges
+        # most diagnostics of a text recur from the text before, at other ranges
         self._cached = lru_cache(maxsize=TEXTS)(self._without_places)
 
     def render(
@@ -190,7 +190,7 @@ class Renderer:
         fixable: bool,
         safe: bool,
     ) -> WireDiagnostic:
-        """Convert a diagnostic, without its ranges."""
+        """Convert a diagnostic without its ranges."""
         tags = [
             *([types.DiagnosticTag.Unnecessary.value] if rule in self._unnecessary else []),
             *([types.DiagnosticTag.Deprecated.value] if rule in self._deprecated else []),

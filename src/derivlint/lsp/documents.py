@@ -1,4 +1,4 @@
-"""The open texts of an editor, which count instead of the files on disk."""
+"""The open texts of an editor, which replace the files on disk."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pygls.uris import from_fs_path, to_fs_path
 from derivlint.lsp.transport.positions import Positions
 from derivlint.source import SourceFile
 
-#: No name of a file has half of a surrogate pair, which a client may send, or a zero.
+#: Characters that no file name has: lone surrogates, which a client may send, and NUL.
 _NOT_IN_NAMES = re.compile("[\ud800-\udfff\0]")
 
 
 def path_of(uri: str) -> Path:
-    """The file of a URI; for a text that is not a file yet, a file of its name in the working folder."""
+    """Return the path of a URI; an unsaved text gets a path of its name in the working folder."""
     uri = _named(uri)
     path = to_fs_path(uri) if urlsplit(uri).scheme == "file" else None
     if path is not None:
@@ -31,7 +31,7 @@ def _named(text: str) -> str:
 
 
 def uri_of(path: str | Path) -> str:
-    """The URI of a file."""
+    """Return the URI of a file."""
     return from_fs_path(str(Path(path).absolute())) or Path(path).absolute().as_uri()
 
 
@@ -41,7 +41,7 @@ class OpenDocument:
     Attributes:
         uri: the editor's name for it.
         path: the file.
-        version: the editor's number of the text.
+        version: the editor's version number of the text.
         source: the text.
     """
 
@@ -52,7 +52,7 @@ class OpenDocument:
         self.source = SourceFile(str(self.path), text)
 
     def change(self, version: int, changes: Sequence[types.TextDocumentContentChangeEvent], encoding: str) -> None:
-        """Apply changes, each to the text that the one before made."""
+        """Apply changes in order."""
         for change in changes:
             if isinstance(change, types.TextDocumentContentChangePartial):
                 self.source = self.source.replaced(Positions(self.source, encoding).span(change.range), change.text)

@@ -1,4 +1,4 @@
-"""Mapping of positions of the protocol to offsets of the editor's text, of those to the analyzed text, and back."""
+"""Mapping between protocol positions, offsets of the editor's text, and offsets of the analyzed text."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from derivlint.source import SourceFile, Span
 
 
 class StaleTextMap(Struct, frozen=True):
-    """The editor's text with the analysis of it, or of an earlier text.
+    """The editor's text, and the analysis of it or of an earlier text.
 
     Attributes:
-        source: the text that the editor shows.
+        source: the editor's text.
         analysis: the analysis, perhaps of an earlier text.
-        start: where the two texts begin to differ.
-        end: where they end to differ, in the editor's text.
+        start: the start of the changed range, in both texts.
+        end: the end of the changed range, in the editor's text.
     """
 
     source: SourceFile
@@ -71,7 +71,7 @@ class StaleTextMap(Struct, frozen=True):
 
 
 def common_prefix(first: str, second: str, limit: int) -> int:
-    """The length of the common prefix of two texts, at most ``limit``."""
+    """Return the length of the common prefix of two texts, at most ``limit``."""
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2
@@ -83,7 +83,7 @@ def common_prefix(first: str, second: str, limit: int) -> int:
 
 
 def common_suffix(first: str, second: str, limit: int) -> int:
-    """The length of the common suffix of two texts, at most ``limit``."""
+    """Return the length of the common suffix of two texts, at most ``limit``."""
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2
@@ -99,7 +99,7 @@ class PositionMapper:
 
     Attributes:
         checked: the check of the editor's text.
-        analysis: the analysis of it, or of the last text that was YAML.
+        analysis: its analysis, or that of the last text that parsed as YAML.
         client: the capabilities of the editor.
         uri: the file.
         version: the editor's number of its text.
@@ -126,50 +126,50 @@ class PositionMapper:
         return self._text_map.is_exact
 
     def shown_offset(self, position: types.Position) -> int:
-        """The offset of a position in the editor's text."""
+        """Return the offset of a position in the editor's text."""
         return self._positions.offset(position)
 
     def offset(self, position: types.Position) -> int:
-        """The offset of a position in the analysed text."""
+        """Return the offset of a position in the analyzed text."""
         return self._text_map.to_analyzed(self._positions.offset(position))
 
     def span(self, where: types.Range) -> Span:
-        """The range of the analysed text."""
+        """Return the span of a range in the analyzed text."""
         start = self.offset(where.start)
         return Span(start, max(start, self.offset(where.end)))
 
     def position(self, offset: int) -> types.Position:
-        """The position of an offset in the analysed text."""
+        """Return the position of an offset in the analyzed text."""
         return self._positions.position(self._text_map.to_shown(Span(offset, offset)).start)
 
     def range(self, span: Span) -> types.Range:
-        """The range of a range of the analysed text."""
+        """Return the range of a span of the analyzed text."""
         return self._positions.range(self._text_map.to_shown(span))
 
     def shown_range(self, span: Span) -> types.Range:
-        """The range of a range of the editor's text."""
+        """Return the range of a span of the editor's text."""
         return self._positions.range(span)
 
     def line(self, offset: int) -> int:
-        """The line of an offset in the analysed text."""
+        """Return the line of an offset in the analyzed text."""
         return self.position(offset).line
 
     def uri_of(self, place: FileSpan) -> str:
-        """The file of a place."""
+        """Return the URI of a location's file."""
         return self.uri if place.source.path == self.checked.source.path else uri_of(place.source.path)
 
     def range_in(self, place: FileSpan, span: Span) -> types.Range:
-        """A range of the file of a place."""
+        """Return the range of a span in its file."""
         if place.source.path == self.checked.source.path:
             return self.range(span)
         return Positions(place.source, self.client.encoding).range(span)
 
     def location(self, place: FileSpan) -> types.Location:
-        """The location of a place."""
+        """Return the protocol's location of a file span."""
         return types.Location(self.uri_of(place), self.range_in(place, place.span))
 
     def edit(self, edits: tuple[TextEdit, ...]) -> types.WorkspaceEdit:
-        """Edits of the editor's text, for its version where editors understand that."""
+        """Return a workspace edit of the editor's text, with its version if the client supports that."""
         changes = [types.TextEdit(self.shown_range(edit.span), edit.text) for edit in edits]
         if not self.client.versioned_edits:
             return types.WorkspaceEdit(changes={self.uri: changes})

@@ -1,4 +1,4 @@
-"""The requests of the protocol about a position or a file, each with its feature."""
+"""Requests about a position or a file: a table from methods of the protocol to features."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from derivlint.lsp.features.completions import completion, formula_completion
 from derivlint.lsp.position_mapper import PositionMapper
 from derivlint.source import Span
 
-#: The command of editors that show what an entry becomes; its arguments are the file and the operator.
+#: The editors' command that shows generated code; its arguments are the file and the operator.
 SHOW_GENERATED_CODE = "derivlint.showGeneratedCode"
-#: The command of the server that returns it; the arguments are the same.
+#: The server's command that returns the code; the arguments are the same.
 GENERATED_CODE = "derivlint.generatedCode"
 
 
@@ -61,7 +61,7 @@ def _completion(mapper: PositionMapper, params: types.CompletionParams) -> types
 
 
 def resolved_completion(mapper: PositionMapper, item: types.CompletionItem) -> types.CompletionItem:
-    """A proposal with what the list left out."""
+    """Return a proposal with its documentation."""
     data: Any = item.data
     text = formula_completion.resolve(mapper.analysis, data["item"])
     if text:
@@ -77,7 +77,7 @@ def _signature_help(mapper: PositionMapper, params: types.SignatureHelpParams) -
         types.SignatureInformation(
             label=item.label,
             documentation=_markdown(item.documentation) if item.documentation else None,
-            # as texts, since ranges would be in the unit of positions
+            # as texts, because ranges would be in units of the position encoding
             parameters=[types.ParameterInformation(item.label[start:end]) for start, end in item.parameters],
         )
         for item in help.signatures
@@ -126,7 +126,7 @@ def _symbols(mapper: PositionMapper, params: types.DocumentSymbolParams) -> list
 
 
 def workspace_symbols(mapper: PositionMapper, query: str) -> list[types.WorkspaceSymbol]:
-    """The symbols of one file that a query means."""
+    """Return the symbols of a file that match a query."""
     return [
         types.WorkspaceSymbol(
             types.Location(mapper.uri, mapper.range(symbol.selection)),
@@ -166,7 +166,7 @@ def _tokens(mapper: PositionMapper, span: Span | None) -> types.SemanticTokens:
         place = mapper.range(token.span)
         start = place.start
         if place.end.line != start.line or start == place.end or (start.line, start.character) < (line, character):
-            # the text has changed there since it was YAML
+            # the text has changed there since it last parsed as YAML
             continue
         data += (
             start.line - line,
@@ -243,7 +243,7 @@ def _code_lenses(mapper: PositionMapper, params: types.CodeLensParams) -> list[t
 
 
 def generated_code(mapper: PositionMapper, operator: str) -> str | None:
-    """The C++ that is generated for the entry of an operator."""
+    """Return the C++ code generated for an operator's entry."""
     for entry in mapper.analysis.model.entries:
         if entry.operator == operator:
             return describe.generated_code(mapper.analysis, entry.name_span.start)
@@ -256,7 +256,7 @@ class Request(Struct, frozen=True):
     Attributes:
         method: its name in the protocol.
         answer: the function that computes the response.
-        options: what is advertised to the editor.
+        options: the options in the server's capabilities.
     """
 
     method: str
@@ -265,7 +265,7 @@ class Request(Struct, frozen=True):
 
 
 _LEGEND = types.SemanticTokensLegend(list(tokens.TYPES), list(tokens.MODIFIERS))
-#: The requests, with the features that answer them.
+#: The supported requests.
 REQUESTS = (
     Request(types.TEXT_DOCUMENT_HOVER, _hover),
     Request(

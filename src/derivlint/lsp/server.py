@@ -1,4 +1,4 @@
-"""The language server: requests from the editor, and the responses."""
+"""The language server: registration of handlers, diagnostics, file watching, settings."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ P = TypeVar("P")
 R = TypeVar("R")
 Handler = Callable[[P], Awaitable[R]]
 
-#: Registers the watchers.
+#: The identifier under which watchers are registered.
 WATCHERS = "derivlint.watchers"
 
 
 class RequestFailed(JsonRpcException):
-    """A request that cannot be done, whose reason the editor shows: ``RequestFailed`` of the protocol."""
+    """A failed request, whose reason the editor shows: ``RequestFailed`` of the protocol."""
 
     CODE = -32803
 
@@ -61,9 +61,9 @@ class DerivlintServer(LanguageServer):
     """The server.
 
     Attributes:
-        session: the open files; from the ``initialize`` request on.
-        client: the capabilities of the editor.
-        is_started: whether there was an ``initialize`` request.
+        session: the open files; set by the ``initialize`` request.
+        client: the capabilities of the editor; set by the ``initialize`` request.
+        is_started: whether an ``initialize`` request was received.
     """
 
     session: Session
@@ -74,19 +74,19 @@ class DerivlintServer(LanguageServer):
         super().__init__(SOURCE, __version__, protocol_cls=Protocol)
         self.is_started = False
         self._watched: set[str] = set()
-        #: messages about untrusted settings; the empty one is never logged
+        #: logged messages about untrusted settings; empty messages are not logged
         self._logged_notes = {""}
         self._parent_watcher: asyncio.Task[None] | None = None
 
     def report_server_error(self, error: Exception, source: object) -> None:
-        """Write an error to the log; the default is a message box at every keystroke."""
+        """Write an error to the log; by default pygls shows a message box, here at every keystroke."""
         if isinstance(error, JsonRpcException) and not isinstance(error, JsonRpcInternalError):
-            # it is the answer
+            # the error is in the response already
             return
         self.log(f"{type(error).__name__}: {error}", error)
 
     def log(self, message: str, error: BaseException | None = None) -> None:
-        """Write one entry to the editor's log, with the traceback on standard error."""
+        """Write an entry to the editor's log, and the traceback to standard error."""
         logger.error(message, exc_info=error)
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, message))
 
@@ -98,7 +98,7 @@ class DerivlintServer(LanguageServer):
         self._renderer = Renderer(client.capabilities, client.encoding)
 
     def render(self, file: OpenFile, outcome: Outcome) -> list[WireDiagnostic]:
-        """The diagnostics of a file, of its present text."""
+        """Convert the diagnostics of a file's current text."""
         if not isinstance(outcome, CheckedDocument):
             return [unchecked_diagnostic(outcome)]
         related_sources = {source.path: source for source in outcome.project.loaded.sources}
@@ -123,7 +123,7 @@ class DerivlintServer(LanguageServer):
             self.window_log_message(types.LogMessageParams(types.MessageType.Warning, project.untrusted_note))
 
     def publish(self, file: OpenFile, diagnostics: list[WireDiagnostic]) -> None:
-        """Send the diagnostics of a file's present text."""
+        """Send the diagnostics of a file's current text."""
         version = file.document.version if self.client.versions else None
         published = PublishedDiagnostics(file.document.uri, diagnostics, version)
         self.protocol.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, published)
@@ -159,12 +159,12 @@ class DerivlintServer(LanguageServer):
         self.client_register_capability(types.RegistrationParams([registration]))
 
     async def check_if_stale(self) -> None:
-        """Check the open files again if something that they are checked with has changed."""
+        """Check the open files again if a file of their projects has changed."""
         if self.session.projects.is_stale():
             await self.recheck()
 
     async def recheck(self) -> None:
-        """Check the open files again, since something that they are checked with has changed."""
+        """Check the open files again after a change of their projects."""
         for file in self.session.forget():
             if not self.client.pulls:
                 self.session.publish_later(file)
@@ -172,12 +172,12 @@ class DerivlintServer(LanguageServer):
             await self.refresh()
 
     def file(self, uri: str) -> OpenFile | None:
-        """An open file that is checked."""
+        """Return the open file of a URI if it is checked, else None."""
         file = self.session.files.get(uri)
         return file if file is not None and file.is_checked else None
 
     def guarded(self, handler: Handler[P, R]) -> Handler[P, R | None]:
-        """A handler whose failure is one entry in the log, and no answer."""
+        """Wrap a handler: a failure is logged, and the response is empty."""
 
         @wraps(handler)
         async def call(params: P) -> R | None:
@@ -201,7 +201,7 @@ class DerivlintServer(LanguageServer):
         return await self.session.run(file, answer)
 
     def handler_of(self, request: Request) -> Callable[[Any], Awaitable[Any]]:
-        """The handler of a request about a file."""
+        """Return the handler of a request about a file."""
 
         async def call(params: Any) -> Any:
             uri = params.text_document.uri
@@ -217,7 +217,7 @@ class DerivlintServer(LanguageServer):
 
 
 def create_server() -> DerivlintServer:
-    """The server, ready to be started."""
+    """Create the server with its handlers."""
     server = DerivlintServer()
 
     @server.feature(types.INITIALIZE)
@@ -272,7 +272,7 @@ def create_server() -> DerivlintServer:
     async def did_save(params: types.DidSaveTextDocumentParams) -> None:
         file = server.session.files.get(params.text_document.uri)
         is_refitted = file is not None and file.is_checked and await server.session.redetect_release(file)
-        # an editor without watchers still reports what is saved in it
+        # an editor without watchers still notifies of files that it saves
         if is_refitted:
             await server.recheck()
         elif not server.client.watches:
@@ -328,7 +328,7 @@ def create_server() -> DerivlintServer:
         fixes = action.fixes
         if edits is None and not server.client.resolves_edits:
             if only is None or fixes is not None:
-                # it would be computed at every movement of the cursor
+                # deferred: editors request code actions at every movement of the cursor
                 return None
             edits = fixed(mapper.checked)
         about = [
@@ -348,7 +348,7 @@ def create_server() -> DerivlintServer:
         )
 
     def resolved_edit(formula: object, mapper: PositionMapper) -> types.WorkspaceEdit | None:
-        """The edit of an action that is computed when it is chosen; an edit of the text ends the computation."""
+        """Compute the edit of a chosen action; an edit of the text cancels the computation."""
         file = server.file(mapper.uri)
         match formula:
             case [str(), str(), str()] if file is not None:

@@ -1,4 +1,4 @@
-"""The open files and their checks, which run on one thread and are canceled by edits."""
+"""The open files and their checks, which run on one thread and are cancelled by edits."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from derivlint.project.errors import InputError
 from derivlint.source import SourceFile
 from derivlint.source.file import MAX_SOURCE_BYTES
 
-#: The default thresholds of the garbage collector make a check take half as long again, since it visits all operators
-#: again and again. A full collection runs after so many checks only, and freezes the objects that are alive then.
+#: Thresholds of the garbage collector: with the defaults a check takes 1.5 times as long, because each collection
+#: visits all operators. A full collection runs after ``CHECKS_PER_COLLECTION`` checks, and freezes live objects.
 GC_THRESHOLDS = (50_000, 20, 1_000_000)
 CHECKS_PER_COLLECTION = 500
 
@@ -28,7 +28,7 @@ CHECKS_PER_COLLECTION = 500
 ATTEMPTS = 5
 
 T = TypeVar("T")
-#: The check of a text, or the reason why there is none.
+#: The check of a text, or the reason why it was not checked.
 Outcome = CheckedDocument | str
 
 
@@ -37,9 +37,9 @@ class OpenFile:
 
     Attributes:
         document: the text.
-        is_checked: whether it is a file to check.
-        outcome: the check of the newest text that was checked.
-        checked: the last outcome that is a check.
+        is_checked: whether it is a derivatives file, to be checked.
+        outcome: the outcome for the newest checked text.
+        checked: the last successful check.
     """
 
     def __init__(self, document: OpenDocument, is_checked: bool) -> None:
@@ -50,7 +50,7 @@ class OpenFile:
         self.checked: CheckedDocument | None = None
         #: the text of ``outcome``, and the generation of the configurations
         self.outcome_of: tuple[SourceFile, int] | None = None
-        #: the memos of earlier texts, and the project that they were checked with
+        #: the memos of earlier texts, and the project of those checks
         self.memos: tuple[Project, Memos] | None = None
         self.lock = asyncio.Lock()
         self.publishing: asyncio.Task[None] | None = None
@@ -66,12 +66,12 @@ class Session:
         notify: Callable[[OpenFile, Outcome], Awaitable[None]],
         log: Callable[[str, BaseException], None],
     ) -> None:
-        """Begin without files.
+        """Create a session without files.
 
         Args:
-            projects: the project of each file.
-            notify: is called with every new outcome of a file, for the editor.
-            log: is called with unexpected errors.
+            projects: the cache of projects.
+            notify: called with every new outcome of a file.
+            log: called with unexpected errors.
         """
         self.projects = projects
         self.files: dict[str, OpenFile] = {}
@@ -84,7 +84,7 @@ class Session:
         self._engine = ThreadPoolExecutor(max_workers=1, thread_name_prefix="derivlint")
 
     def open(self, uri: str, version: int, text: str) -> OpenFile:
-        """Open a text."""
+        """Open a text, in place of an earlier one of this URI."""
         self.close(uri)
         document = OpenDocument(uri, version, text)
         file = self.files[uri] = OpenFile(document, self.projects.is_derivatives_file(document.path))
@@ -98,7 +98,7 @@ class Session:
             detect = self.projects.redetect_release
             return await loop.run_in_executor(self._engine, detect, document.path, document.source)
         except InputError:
-            # the next check reports the error
+            # the error is reported by the next check
             return False
 
     def close(self, uri: str) -> OpenFile | None:
@@ -121,7 +121,7 @@ class Session:
         file.stop = Event()
 
     def forget(self) -> list[OpenFile]:
-        """Read configurations and operators again; return the files to check again."""
+        """Discard cached configurations and operators; return the files to check again."""
         self._generation += 1
         self.projects.forget()
         for file in self.files.values():
@@ -130,7 +130,7 @@ class Session:
         return [file for file in self.files.values() if file.is_checked]
 
     async def outcome(self, file: OpenFile) -> Outcome:
-        """Return the check of the present text, or the reason why there is none."""
+        """Return the outcome for the current text."""
         while True:
             if file.outcome is not None and self._is_current(file):
                 return file.outcome
@@ -144,7 +144,7 @@ class Session:
         )
 
     async def _check(self, file: OpenFile) -> None:
-        """Check the present text; an edit meanwhile cancels that, and keeps the memos of the part that is done."""
+        """Check the current text; an edit cancels the check, whose memos so far are kept."""
         source, generation, stop = file.document.source, self._generation, file.stop
         loop = asyncio.get_running_loop()
         outcome = await loop.run_in_executor(self._engine, self._checked, source, file, stop)
@@ -154,14 +154,14 @@ class Session:
         if isinstance(outcome, CheckedDocument):
             file.checked = outcome
             self._checks += 1
-            # the model of the first text is garbage after the second
+            # the second check makes the model of the first text garbage
             if self._checks == 2 or self._checks % CHECKS_PER_COLLECTION == 0:
-                # the thread may have ended with the server
+                # the thread may have been shut down
                 with suppress(RuntimeError):
                     loop.run_in_executor(self._engine, _collect)
 
     def _checked(self, source: SourceFile, file: OpenFile, stop: Event) -> Outcome | None:
-        """Check a text, on the thread for it; return None if that was canceled."""
+        """Check a text on the worker thread; return None if it was cancelled."""
         if len(source.text) > MAX_SOURCE_BYTES:
             return f'cannot check "{source.path}": it has more than {MAX_SOURCE_BYTES // 2**20} MiB'
         try:
@@ -181,10 +181,10 @@ class Session:
             return message
 
     async def run(self, file: OpenFile, find: Callable[[CheckedDocument], T]) -> T | None:
-        """Run a function of the check of the present text, on the thread for checks; return None without a check.
+        """Run a function on the check of the current text, on the worker thread; return None if there is no check.
 
-        The analysis of the check is that of the present text, or of the last one that was YAML. If the text changes
-        meanwhile, the function runs again, since its result is out of date.
+        The analysis is of the current text, or of the last one that parsed as YAML. If the text changes meanwhile, the
+        function runs again.
         """
         loop = asyncio.get_running_loop()
         for _ in range(ATTEMPTS):
@@ -197,7 +197,7 @@ class Session:
         return None
 
     def publish_later(self, file: OpenFile) -> None:
-        """Report the present text as soon as it is checked; the check of an earlier text is canceled."""
+        """Publish the outcome for the current text once it is checked; cancel the check of an earlier text."""
         if file.publishing is None or file.publishing.done():
             file.publishing = asyncio.get_running_loop().create_task(self._publish(file))
 
@@ -209,14 +209,14 @@ class Session:
                 return
 
     def shutdown(self) -> None:
-        """End all work."""
+        """Cancel all work and stop the worker thread."""
         for uri in list(self.files):
             self.close(uri)
         self._engine.shutdown(wait=False, cancel_futures=True)
 
 
 def _collect() -> None:
-    """Collect cyclic garbage; that takes a quarter of a second."""
+    """Collect cyclic garbage, which takes 0.25 s."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()

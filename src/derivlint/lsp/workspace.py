@@ -27,7 +27,7 @@ from derivlint.project.settings import OWN_FILE, PYPROJECT, Settings, SettingsOf
 from derivlint.source import SourceFile, read_input
 from derivlint.version import __version__
 
-#: The files whose changes are watched, wherever they are; those that a project names are watched as well.
+#: Patterns of watched files; files that a project names are watched as well.
 WATCHED = ("**/native_functions.yaml", "**/tags.yaml", f"**/{OWN_FILE}", f"**/{PYPROJECT}", "**/FunctionsManual.h")
 
 
@@ -37,10 +37,10 @@ class Project(Struct, frozen=True):
     Attributes:
         settings: its settings.
         rules: the rules that run.
-        operators: where its operators come from.
+        operators: the source of its operators.
         loaded: the operators.
         finding_filter: selects the findings to show.
-        key: a digest of all of it.
+        key: a digest of the fields above.
     """
 
     settings: Settings
@@ -52,19 +52,19 @@ class Project(Struct, frozen=True):
 
     @property
     def headers(self) -> tuple[Path, ...]:
-        """The C++ headers that are files, and the source with the bodies of their functions."""
+        """The C++ headers that are files, and the source file with the bodies of their functions."""
         paths = (self.operators.functions_manual, *self.operators.headers, self.operators.bodies)
         return tuple(path for path in paths if path is not None)
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that it was read from."""
+        """The files from which it was read."""
         more = (self.settings.baseline, self.settings.origin)
         return (*self.operators.files, *(path for path in more if path is not None))
 
     @property
     def untrusted_note(self) -> str:
-        """A message about the settings that are ignored since the workspace is not trusted; empty without any."""
+        """A message about settings ignored in an untrusted workspace, or empty."""
         if not self.settings.untrusted_settings:
             return ""
         names = ", ".join(self.settings.untrusted_settings)
@@ -79,11 +79,11 @@ class Projects:
     """A cache of projects by folder and by file."""
 
     def __init__(self, config: Sequence[str] = (), *, trusted: bool = False) -> None:
-        """Begin without projects.
+        """Create an empty cache.
 
         Args:
-            config: as ``--config`` of the command line: the name of a file, or ``KEY=VALUE``.
-            trusted: whether the workspace is trusted; else its configurations count as with ``--untrusted``.
+            config: the values of ``--config``: file names, or ``KEY=VALUE``.
+            trusted: whether the workspace is trusted; if not, its configurations are read as with ``--untrusted``.
         """
         self._config = tuple(config)
         self.trusted = trusted
@@ -94,17 +94,17 @@ class Projects:
         self._settings: SettingsOfFiles | None = None
 
     def settings_of(self, folder: Path) -> Settings:
-        """The settings of the files in a folder.
+        """Return the settings of the files in a folder.
 
         Raises:
-            InputError: a configuration has mistakes.
+            InputError: a configuration has errors.
         """
         if self._settings is None:
             self._settings = SettingsOfFiles(False, self._config, untrusted=not self.trusted)
         return self._settings.of_folder(folder)
 
     def is_derivatives_file(self, path: Path) -> bool:
-        """Whether a file is one to check: by its name, or because the configuration names it."""
+        """Whether a file is to be checked: by its name, or because the configuration names it."""
         try:
             settings = self.settings_of(path.parent)
         except InputError:
@@ -115,9 +115,9 @@ class Projects:
         return path.match(FILE_PATTERN) or real in {Path(os.path.realpath(named)) for named in settings.paths}
 
     def of(self, path: Path, source: SourceFile) -> Project:
-        """The project of a file.
+        """Return the project of a file.
 
-        The release of a standalone file is detected when it is opened or saved, not after each edit.
+        The release of a standalone file is detected when the file is opened or saved, not after each edit.
 
         Args:
             path: the file.
@@ -164,7 +164,7 @@ class Projects:
 
         settings = self.settings_of(folder)
         operators = operators or operators_for(folder, settings)
-        # two projects may have the same operators, and a change of configuration leaves them as they are
+        # projects may share operators, which outlive a change of the configuration
         cached = self._loaded.get(operators)
         stamp = _digest(map(str, (operators, *_stamps(operators.files))))
         if cached is None or cached[0] != stamp:
@@ -175,11 +175,11 @@ class Projects:
         return Project(settings, rules, operators, cached[1], FindingFilter(baseline=baseline, finds_stale=False), key)
 
     def is_stale(self) -> bool:
-        """Whether a file of a project has changed, or one has been added or removed that would belong to it."""
+        """Whether a file of a project has changed, was added or was removed."""
         return any(_is_stale(folder, project, stamps) for folder, (project, stamps) in self._made.items())
 
     def forget(self) -> None:
-        """Read configurations again; operators only where their files changed or nothing used them."""
+        """Discard configurations, and operators that are unused or whose files changed."""
         projects = [*self._by_folder.values(), *self._by_file.values()]
         used = {project.operators for project in projects if isinstance(project, Project)}
         self._loaded = {operators: cached for operators, cached in self._loaded.items() if operators in used}
@@ -190,9 +190,9 @@ class Projects:
 
 
 def _is_stale(folder: Path, project: Project | InputError, stamps: list[str]) -> bool:
-    """Whether the project of a folder would be another one now."""
+    """Whether the project of a folder is out of date."""
     if isinstance(project, InputError):
-        # which file was missing is not known
+        # the missing file is unknown
         return True
     try:
         return (
@@ -203,13 +203,13 @@ def _is_stale(folder: Path, project: Project | InputError, stamps: list[str]) ->
 
 
 def _sources(folder: Path, project: Project | InputError) -> list[Path]:
-    """The files of a project, and the paths at which configurations may be added."""
+    """Return the files of a project, and the paths of configurations that may be added."""
     places = [parent / name for parent in (folder, *folder.parents) for name in (OWN_FILE, PYPROJECT)]
     return places if isinstance(project, InputError) else [*project.files, *places]
 
 
 def _stamps(paths: Iterable[Path]) -> list[str]:
-    """The digests of files."""
+    """Return the digests of files."""
     return [f"{path}: {_stamp(path)}" for path in paths]
 
 
@@ -223,7 +223,7 @@ def _stamp(path: Path) -> str:
 
 @lru_cache(maxsize=1024)
 def _digest_at(path: Path, *state: int) -> str:
-    """The digest of a file, which is read again only where its time or its size has changed."""
+    """Return the digest of a file; it is read again only if its time or size has changed."""
     return hashlib.sha256(read_input(path)).hexdigest()
 
 
@@ -232,8 +232,8 @@ def _digest(parts: Iterable[str]) -> str:
 
 
 def result_id(source: SourceFile, project: Project, shown: Iterable[Diagnostic]) -> str:
-    """An identifier of a check's result: a digest of the text, the project and the findings.
+    """Return an identifier of a check's result: a digest of the text, the project and the findings.
 
-    Not the version, which begins again when a file is opened again.
+    The version of the document is not used: it restarts when a file is reopened.
     """
     return _digest([project.key, source.text, *map(repr, shown)])[:32]

@@ -1,5 +1,5 @@
-"""Hover, completion, definition, rename and so on: functions of an analysis and a place, without protocol.
+"""Editor features, such as hover, completion and rename: functions of an analysis and an offset, without protocol.
 
-Places are offsets in code points, kinds are the names of the protocol's enumerations. Most features use the last text
-that could be parsed; completion and signature help use the current text, broken or not.
+Offsets count code points, kinds are the names of the protocol's enumerations. Most features use the last text
+that could be parsed; completion and signature help use the current text, valid or not.
 """

@@ -18,7 +18,7 @@ from derivlint.model.keys import DEFAULT
 from derivlint.schema import NativeFunction, SchemaKind
 from derivlint.source import SourceFile, Span
 
-#: More overloads than this are counted, not listed.
+#: The number of overloads that are listed; more are counted.
 MANY = 8
 
 _HOW = {
@@ -31,7 +31,7 @@ _HOW = {
 
 
 def code(text: str, language: str = "cpp") -> str:
-    """A block of code."""
+    """Format a code block."""
     return f"```{language}\n{text}\n```"
 
 
@@ -41,7 +41,7 @@ def paragraphs(parts: Iterable[str | None]) -> str:
 
 
 def names(items: Sequence[str]) -> str:
-    """Names in a sentence."""
+    """Join quoted names for a sentence."""
     return ", ".join(f"`{item}`" for item in items)
 
 
@@ -49,7 +49,7 @@ def names(items: Sequence[str]) -> str:
 
 
 def entry_text(model: Model, entry: Entry) -> str:
-    """Describe an entry: its schema, its differentiable arguments and outputs, its functions, its autograd node."""
+    """Describe an entry: schema, differentiable arguments and outputs, functions, autograd node."""
     function = entry.function
     if function is None:
         schema = entry.name.value if entry.name is not None else ""
@@ -104,7 +104,7 @@ def _body(model: Model, body: DispatchBody) -> Iterable[str]:
 
 
 def _served(model: Model, entry: Entry) -> str | None:
-    """The other functions that the entry applies to."""
+    """Describe the other functions that the entry applies to."""
     function = entry.function
     if function is None or entry not in model.entries:
         return None
@@ -115,7 +115,7 @@ def _served(model: Model, entry: Entry) -> str | None:
 
 
 def how(match: FunctionMatch) -> str:
-    """How a function was matched with the formulas of an entry."""
+    """Describe how a function was matched with the formulas of an entry."""
     if any(info.source.kind == "view_copy" for info in match.infos.values()):
         return "copying form of the view"
     kind = match.function.schema.kind
@@ -142,7 +142,7 @@ def formula_text(model: Model, formula: DerivativeFormula) -> str:
 
 
 def automatic_text(formula: DerivativeFormula) -> str | None:
-    """The expansion of ``auto_linear`` or ``auto_element_wise``."""
+    """Return the expansion of ``auto_linear`` or ``auto_element_wise``."""
     if formula.auto is None:
         return None
     if formula.forward is None:
@@ -151,7 +151,7 @@ def automatic_text(formula: DerivativeFormula) -> str | None:
 
 
 def saved_text(formula: DerivativeFormula) -> str | None:
-    """The variables that the forward call saves for a backward formula."""
+    """List the variables that the forward call saves for a backward formula."""
     derivative = formula.derivative
     if derivative is None:
         return None
@@ -162,7 +162,7 @@ def saved_text(formula: DerivativeFormula) -> str | None:
 
 
 def saved_line(saved: SavedAttribute) -> str:
-    """One saved variable: its name and type, and the expression that is saved."""
+    """Format a saved variable: its name, its type and the saved expression."""
     of = f" = `{saved.expr}`" if saved.expr != saved.name else ""
     why = " (only its text occurs, the formula does not use it)" if saved.accidental else ""
     return f"- `{saved.type} {saved.name}`{of}{why}"
@@ -181,7 +181,7 @@ def _needs(formula: DerivativeFormula) -> str | None:
 
 
 def callee_text(facts: FormulaFacts, callee: Callee) -> str:
-    """A called function: its C++ signatures, the chosen one first; of an operator its schemas and derivatives."""
+    """Describe a called function: C++ signatures, the selected one first; schemas and derivatives of an operator."""
     parts: list[str | None] = [signatures_text(callee.overloads)]
     natives = operators_of(facts.model, callee)
     if natives:
@@ -194,7 +194,7 @@ def callee_text(facts: FormulaFacts, callee: Callee) -> str:
 
 
 def _bodies_text(model: Model, callee: Callee) -> str | None:
-    """The definitions of a called helper, and the parameters in which they are linear."""
+    """Show the definitions of a called helper, and the parameters in which they are linear."""
     bodies = model.natives.bodies
     if bodies is None or not bodies.is_shown:
         return None
@@ -208,7 +208,7 @@ def _bodies_text(model: Model, callee: Callee) -> str | None:
 
 
 def signatures_text(functions: Sequence[Function]) -> str | None:
-    """The declarations of overloads."""
+    """Format the declarations of overloads."""
     texts = list(dict.fromkeys(function.signature for function in functions))
     if not texts:
         return None
@@ -219,7 +219,7 @@ def signatures_text(functions: Sequence[Function]) -> str | None:
 
 
 def operator_text(model: Model, natives: Sequence[NativeFunction]) -> str:
-    """Operators: their schemas, and the derivatives that the file has for them."""
+    """Describe operators: their schemas, and their derivatives in the file."""
     schemas = code("\n".join(native.func_text for native in natives[:MANY]), "text")
     entries = entries_serving(model, natives)
     if not entries:
@@ -231,7 +231,7 @@ def operator_text(model: Model, natives: Sequence[NativeFunction]) -> str:
 
 
 def entries_serving(model: Model, natives: Iterable[NativeFunction]) -> list[Entry]:
-    """The entries that hold the derivatives of operators, in file order."""
+    """Return the entries with derivatives of the operators, in file order."""
     by_index: dict[int, Entry] = {}
     for native in natives:
         for info in model.match(native).infos.values():
@@ -248,7 +248,7 @@ def _entry_line(source: SourceFile, entry: Entry) -> str:
 
 
 def native_facts(native: NativeFunction) -> str | None:
-    """The fields of an operator in native_functions.yaml other than its schema."""
+    """Format the fields of an operator in native_functions.yaml other than its schema."""
     facts = []
     kernels = [f"those of `{native.structured_delegate}`"] if native.structured_delegate is not None else []
     kernels += [names(native.dispatch)] if native.dispatch else []
@@ -262,12 +262,12 @@ def native_facts(native: NativeFunction) -> str | None:
 
 
 class Lens(Struct, frozen=True):
-    """A line above an entry that can be clicked.
+    """A clickable line above an entry.
 
     Attributes:
         span: the operator's name.
         title: its text.
-        offset: the argument of the command: a place in the entry.
+        offset: the argument of the command: an offset in the entry.
     """
 
     span: Span
@@ -276,7 +276,7 @@ class Lens(Struct, frozen=True):
 
 
 def lenses(analysis: DocumentAnalysis) -> tuple[Lens, ...]:
-    """A lens above every entry that becomes code."""
+    """Yield a lens for each entry that generates code."""
     return tuple(
         Lens(entry.name_span, "show generated C++", entry.name_span.start)
         for entry in analysis.model.entries
@@ -285,7 +285,7 @@ def lenses(analysis: DocumentAnalysis) -> tuple[Lens, ...]:
 
 
 def generated_code(analysis: DocumentAnalysis, offset: int) -> str | None:
-    """The autograd nodes of the entry at a place, and the kernels that create them; None without code."""
+    """Generate the autograd nodes of the entry at an offset and their kernels; None if it generates no code."""
     entry = entry_at(analysis, offset)
     return None if entry is None or entry.function is None else _code(analysis, entry)
 

@@ -1,7 +1,7 @@
 """Facts about a source formula: its variables, and the types, functions and degree of its nodes.
 
 The model types the expression that the generated code evaluates, in which ``self.sym_sizes()`` is a saved variable.
-Here its facts are brought back to the nodes of the written tree.
+This module maps its facts to the nodes of the source tree.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Callee(Struct, frozen=True):
         start: where the name begins in the formula.
         end: where it ends.
         is_method: whether it is a method.
-        chosen: the overload that is called, or None if that is unknown.
-        overloads: all functions of the name, the chosen one included.
+        chosen: the selected overload, or None if it is unknown.
+        overloads: all functions of the name, including the selected one.
     """
 
     name: str
@@ -81,7 +81,7 @@ class FormulaFacts:
 
     @cached_property
     def _by_range(self) -> dict[tuple[int, int], Expr]:
-        """The typed nodes by the ranges of the written formula that they come from, the outermost of each."""
+        """The outermost typed node of each range of the source formula."""
         nodes: dict[tuple[int, int], Expr] = {}
         interpretation = self.interpretation
         if interpretation is None:
@@ -121,11 +121,11 @@ class FormulaFacts:
         )
 
     def typed(self, node: Expr) -> Expr | None:
-        """The typed node for a written one; None inside what is saved as a whole."""
+        """Return the typed node for a source node, or None inside a saved expression."""
         return self._by_range.get((node.start, node.end))
 
     def type_of(self, node: Expr) -> CppType | None:
-        """The C++ type of an expression, or None if it is unknown."""
+        """Return the C++ type of an expression, or None if it is unknown."""
         typed = self.typed(node)
         type = UNKNOWN
         if typed is not None and self.interpretation is not None:
@@ -135,7 +135,7 @@ class FormulaFacts:
         return None if type is UNKNOWN else type
 
     def degree_of(self, node: Expr) -> Degree | None:
-        """The degree of an expression in gradients or tangents, or None if it is unknown."""
+        """Return the degree of an expression in gradients or tangents, or None if it is unknown."""
         typed = self.typed(node)
         if typed is None or self.interpretation is None:
             return None
@@ -143,7 +143,7 @@ class FormulaFacts:
         return None if fact is None or fact.degree is Degree.UNKNOWN else fact.degree
 
     def callee(self, call: Call) -> Callee | None:
-        """The callee of a call, or None if it calls no name."""
+        """Return the callee of a call, or None if it does not call a name."""
         node = call.callee
         typed = self.typed(call)
         chosen = None
@@ -160,23 +160,23 @@ class FormulaFacts:
         return None
 
     def methods(self, node: Member) -> tuple[Function, ...]:
-        """The methods that a member access may mean."""
+        """Return the methods that a member access may refer to."""
         owner = self.type_of(node.object)
         return methods_of(self.library, owner, node.name, arrow=node.arrow)
 
     def functions(self, node: Name) -> tuple[Function, ...]:
-        """The functions that a called name may mean."""
+        """Return the functions that a called name may refer to."""
         return functions_named(self.library, self.scope, node)
 
     def entity(self, node: Name) -> Entity:
-        """The entity that a name refers to, if it is not a variable."""
+        """Return the entity that a name refers to, or None for variables."""
         if node.simple is not None:
             return look_up(self.library, self.scope, node.simple)
         return qualified_entity(self.library, self.scope, node)
 
 
 def functions_named(library: Library, scope: Scope, node: Name) -> tuple[Function, ...]:
-    """The functions that a called name may mean, those that are found by the types of arguments included."""
+    """Return the functions that a called name may refer to, including those found by argument-dependent lookup."""
     if node.simple is None:
         return qualified_entity(library, scope, node).functions.functions
     functions = look_up(library, scope, node.simple).functions.functions
@@ -185,7 +185,7 @@ def functions_named(library: Library, scope: Scope, node: Name) -> tuple[Functio
 
 
 def methods_of(library: Library, owner: CppType | None, name: str, *, arrow: bool) -> tuple[Function, ...]:
-    """The methods of a class; with ``->`` those of what it holds."""
+    """Return the methods of a class, or with ``->`` those of the type that it holds."""
     if owner is None:
         return ()
     callee: FoundCallee | None = library.methods(accessed(owner, arrow=arrow), name)
@@ -193,18 +193,18 @@ def methods_of(library: Library, owner: CppType | None, name: str, *, arrow: boo
 
 
 def accessed(owner: CppType, *, arrow: bool) -> CppType:
-    """The class whose members an access reaches: ``->`` reaches into an optional and through a pointer."""
+    """Return the class of an accessed member: ``->`` unwraps optionals and pointers."""
     plain = owner.unreferenced
     return held_by(plain) or plain if arrow else plain
 
 
 def operator_name(name: str) -> str:
-    """The operator that a C++ function of this name belongs to: ``sum_symint`` is one of ``sum``."""
+    """Return the operator of a C++ function: ``sum`` for ``sum_symint``."""
     return without_symint(name)
 
 
 def operators_of(model: Model, callee: Callee) -> tuple[NativeFunction, ...]:
-    """The operators that a call may call, those of the chosen overload's parameters if it is known."""
+    """Return the operators that a call may refer to, narrowed by the selected overload if it is known."""
     natives = model.natives.named(operator_name(callee.name))
     variant = "method" if callee.is_method else "function"
     fitting = tuple(native for native in natives if variant in native.variants and not native.generated)
@@ -244,7 +244,7 @@ class Variable(Struct, frozen=True):
 
     Attributes:
         name: its name.
-        kind: what it is.
+        kind: its kind.
         part: the argument or return of the schema that it belongs to, if any.
         about: a description.
     """
@@ -256,13 +256,13 @@ class Variable(Struct, frozen=True):
 
 
 def variable(formula: DerivativeFormula, name: str) -> Variable | None:
-    """Return the variable of a name in a formula, or None."""
+    """Return the variable that a name in a formula refers to, or None."""
     function = formula.entry.function
     return None if function is None else variable_of(function, name)
 
 
 def variable_of(function: EntryFunction, name: str) -> Variable | None:
-    """Return the variable of a name in the formulas of a function, or None."""
+    """Return the variable that a name in the formulas of a function refers to, or None."""
     arguments = function.schema.arguments
     binding = function.argument(name)
     if binding is not None:
@@ -270,7 +270,7 @@ def variable_of(function: EntryFunction, name: str) -> Variable | None:
         return Variable(name, VariableKind.ARGUMENT, binding.argument, about)
     option = arguments.by_name(name)
     if option is not None:
-        # kernels have the tensor options one by one
+        # kernels have tensor options as separate parameters
         return Variable(name, VariableKind.ARGUMENT, option, f"argument `{option}`")
     for output in function.outputs:
         if output.name == name:

@@ -1,7 +1,7 @@
-"""Formatting of an entry: the blanks around its keys, and nothing else.
+"""Formatting of an entry: only the blanks around its keys.
 
-The keys of an entry stay in their order, values and comments as they are. The formatted text is parsed again; there are
-no edits if it has other values.
+Keys keep their order; values and comments do not change. The formatted text is parsed again, and no edits are returned
+if a value differs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from derivlint.yaml_reader.text import line_end, line_start
 
 
 def format_range(analysis: DocumentAnalysis, span: Span) -> tuple[TextEdit, ...]:
-    """The edits that format the entries which have a part in a range."""
+    """Yield the edits that format the entries overlapping a range."""
     edits: list[TextEdit] = []
     for entry in analysis.model.all_entries:
         if entry.span.end >= span.start and entry.span.start <= span.end:
@@ -27,7 +27,7 @@ def format_range(analysis: DocumentAnalysis, span: Span) -> tuple[TextEdit, ...]
 
 
 def format_entry(source: SourceFile, entry: Entry) -> tuple[TextEdit, ...]:
-    """The edits that format one entry; none if it is written in one line or would mean something else."""
+    """Return the edits that format an entry; none if it is on one line or its values would change."""
     mapping = entry.mapping
     if mapping is None or mapping.flow:
         return ()
@@ -48,7 +48,7 @@ def _edits(text: str, entry: Entry, mapping: Mapping) -> Iterator[TextEdit]:
 
 
 def _behind_colon(text: str, key: Span, value: Span) -> Iterator[TextEdit]:
-    """One blank after the colon, none ahead of it, where the value is on the line of its key."""
+    """Put one blank after the colon and none before it, if the value is on the line of its key."""
     if value.start < key.end or value.end <= value.start:
         return
     between = text[key.end : value.start]
@@ -57,14 +57,14 @@ def _behind_colon(text: str, key: Span, value: Span) -> Iterator[TextEdit]:
 
 
 def _at_line_end(text: str, end: int) -> Iterator[TextEdit]:
-    """No blanks at the end of the line, where a value has ended there and nothing else follows."""
+    """Remove blanks at the end of the line of a value."""
     stop = line_end(text, end)
     if end < stop and not text[end:stop].strip(" \t"):
         yield TextEdit(Span(end, stop), "")
 
 
 def _names(entry: Entry) -> Iterator[TextEdit]:
-    """``self, other`` in keys."""
+    """Format the names in a key as ``self, other``."""
     for formula in entry.formulas:
         yield from _key_edit(formula)
 
@@ -79,7 +79,7 @@ def _key_edit(formula: DerivativeFormula) -> Iterator[TextEdit]:
 
 
 def _is_same(source: SourceFile, entry: Entry, edits: list[TextEdit]) -> bool:
-    """Whether the entry alone, with the edits, is read as before but for the blanks in keys."""
+    """Whether the edited entry parses to the same content."""
     start = line_start(source.text, entry.span.start)
     end = line_end(source.text, max(entry.span.end, max(edit.span.end for edit in edits)))
     pieces: list[str] = []
@@ -96,7 +96,7 @@ def _is_same(source: SourceFile, entry: Entry, edits: list[TextEdit]) -> bool:
 
 
 def _content(node: YamlNode) -> object:
-    """The content of a node: keys without blanks, and values."""
+    """Return the content of a node: keys without blanks, and values."""
     if isinstance(node, Scalar):
         return node.value, node.kind
     if isinstance(node, Sequence):

@@ -34,16 +34,16 @@ _DEGREES = {
     Degree.AFFINE: "affine in the {what}: a term has none",
     Degree.NONLINEAR: "not linear in the {what}",
 }
-#: Longer expressions are cut where they are quoted.
+#: The maximum length of a quoted expression.
 _LONG = 120
 
 
 class Hover(Struct, frozen=True):
-    """The hover text for a place.
+    """The hover text for an offset.
 
     Attributes:
         markdown: the text.
-        span: the range that it is about.
+        span: the range that editors highlight.
     """
 
     markdown: str
@@ -106,7 +106,7 @@ def _suppression(at: AtSuppression) -> str:
     name = RENAMED.get(at.name.text, at.name.text)
     if name not in NAMES:
         return f"no rule is called `{at.name.text}`"
-    # the messages of its cases are for the page alone
+    # the messages of its cases are on the page only
     page, _, _ = rule_page(load_rule(name)).partition("\n## Messages")
     return paragraphs([page.rstrip(), f"[documentation]({rule_url(name)})"])
 
@@ -215,7 +215,7 @@ def _formula(analysis: DocumentAnalysis, at: AtFormula) -> str:
 
 
 def callee_at(facts: FormulaFacts, at: AtFormula) -> Callee | None:
-    """The function whose name is at a place of a formula, where it is called there."""
+    """Return the called function whose name is at an offset of a formula, or None."""
     for node in reversed(at.expressions):
         if isinstance(node, Call):
             callee = facts.callee(node)
@@ -230,7 +230,7 @@ def _call_of(at: AtFormula, callee: Callee) -> Expr:
 
 
 def _value(facts: FormulaFacts, node: Expr, shown: str) -> str | None:
-    """The type and the degree of an expression."""
+    """Describe the type and the degree of an expression."""
     type = facts.type_of(node)
     degree = facts.degree_of(node)
     parts = [f"is a `{type}`"] if type is not None else []

@@ -1,7 +1,7 @@
 """The syntax at an offset of a derivatives file.
 
-A place in a formula is a place in its tree, also where the formula is quoted, escaped or folded over several lines: the
-decode map of its scalar is read backwards.
+An offset in the file maps to an offset in the formula by the inverse decode map of its scalar, even if the formula is
+quoted, escaped or folded over several lines.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class AtFormula(Struct, frozen=True):
         expression: the expression, with its key; the condition of ``output_differentiability`` has none.
         formula: its tree and its words.
         index: the offset in the expression's text.
-        path: the nodes of the tree that hold it, the innermost last; empty if there is no tree.
+        path: the nodes around it, the innermost last; empty if there is no tree.
         word: the word that it belongs to, if any.
-        span: the place of the word, else of the innermost node.
+        span: the span of the word, else of the innermost node.
     """
 
     entry: Entry
@@ -49,7 +49,7 @@ class AtFormula(Struct, frozen=True):
 
     @property
     def written(self) -> DerivativeFormula | None:
-        """The key with its formula, None for a condition."""
+        """The key with its formula, or None for a condition."""
         return self.expression.written
 
     @property
@@ -67,7 +67,7 @@ class AtKeyword(Struct, frozen=True):
 
 
 class AtKey(Struct, frozen=True):
-    """A name in the key of a formula; ``name`` is None between the names of a key."""
+    """A name in the key of a formula; ``name`` is None between names."""
 
     entry: Entry
     written: DerivativeFormula
@@ -83,7 +83,7 @@ class AtSchema(Struct, frozen=True):
         schema: the parsed schema, or None if it cannot be parsed.
         part: the argument or return that it belongs to; None for the operator's name and everything else.
         is_name: whether it belongs to the operator's name.
-        span: the place of the part's name, of the operator's name, or of the whole schema.
+        span: the span of the part's name, of the operator's name, or of the whole schema.
     """
 
     entry: Entry
@@ -110,7 +110,7 @@ class AtEntryKey(Struct, frozen=True):
 
 
 class AtSuppression(Struct, frozen=True):
-    """A comment that silences findings, and the rule in it that is at the place, if any."""
+    """A suppression comment, and its rule at the offset, if any."""
 
     suppression: Suppression
     name: SuppressedName | None
@@ -118,7 +118,7 @@ class AtSuppression(Struct, frozen=True):
 
 
 class AtEntry(Struct, frozen=True):
-    """Any other place of an entry, such as a value that is not a text."""
+    """Any other part of an entry, such as a value that is not a text."""
 
     entry: Entry
     span: Span
@@ -136,7 +136,7 @@ class _Places:
 
 
 def entry_at(analysis: DocumentAnalysis, offset: int) -> Entry | None:
-    """The entry that holds a place; that before it where the place is directly after one."""
+    """Return the entry at an offset, or the one that ends there."""
     entries = _places(analysis.model).entries
     entry = entries.at(offset)
     return entry if entry is not None or offset == 0 else entries.at(offset - 1)
@@ -159,9 +159,9 @@ def locate(analysis: DocumentAnalysis, offset: int) -> Located | None:
 
 
 def decoded_index(entry: Entry, scalar: Scalar, offset: int) -> int | None:
-    """The decoded character of a scalar of an entry that comes from a place of the file; ``len(value)`` after the last.
+    """Return the index of the decoded character at an offset of the file; ``len(value)`` after the last.
 
-    None if the scalar's characters have no known places, or the place is outside.
+    None if the scalar has no decode map, or the offset is outside.
     """
     offset -= entry.start
     if not scalar.exact or not scalar.start <= offset <= scalar.end:
@@ -173,7 +173,7 @@ def decoded_index(entry: Entry, scalar: Scalar, offset: int) -> int | None:
 
 
 def path_at(tree: Node, index: int) -> tuple[Node, ...]:
-    """The nodes that hold a character of a formula, the innermost last; a place after a node touches it."""
+    """Return the nodes at an offset of a formula, the innermost last; a node includes the offset after it."""
     if not tree.start <= index <= tree.end:
         return ()
     path = [tree]
@@ -185,7 +185,7 @@ def path_at(tree: Node, index: int) -> tuple[Node, ...]:
 
 
 def word_at(formula: Formula, index: int) -> Word | None:
-    """The word that holds a character of a formula, or ends there."""
+    """Return the word at an offset of a formula, or the one that ends there."""
     touching = None
     for word in formula.words:
         if word.start <= index < word.end:
@@ -196,12 +196,12 @@ def word_at(formula: Formula, index: int) -> Word | None:
 
 
 def schema_of(model: Model, entry: Entry) -> FunctionSchema | None:
-    """The schema that the entry's ``name`` is, whose places are offsets into its decoded text, if it can be parsed."""
+    """Return the schema in the entry's ``name:``, with spans in its decoded text, or None if it cannot be parsed."""
     function = entry.function
     if function is not None and not function.declared.generated:
         return function.declared.schema
     if function is not None and entry.name is not None:
-        # the schema of a generated function was never written, and has no places
+        # the schema of a generated function is in no file, and has no spans
         return _parsed(entry.name.value)
     problem = entry.schema_problem
     return problem.schema if problem is not None else None
@@ -216,18 +216,18 @@ def _parsed(text: str) -> FunctionSchema | None:
 
 
 def return_index(schema: FunctionSchema, part: Return) -> int | None:
-    """The position of a return in its schema; equal returns are distinguished."""
+    """Return the index of a return in its schema, by identity."""
     return next((index for index, item in enumerate(schema.returns) if item is part), None)
 
 
 def schema_parts(schema: FunctionSchema) -> Iterator[Argument | Return]:
-    """The arguments and returns of a schema, in order."""
+    """Return the arguments and returns of a schema, in order."""
     yield from schema.arguments.flat_all
     yield from schema.returns
 
 
 def part_span(entry: Entry, part: Argument | Return) -> Span | None:
-    """The place of an argument or return in the schema of ``name:``: of its name, or of the type of one without."""
+    """Return the span of an argument or return in ``name:``: of its name, or of its type if it has none."""
     span = part.name_span or part.type_span
     return entry.place_in(entry.name, *span) if entry.name is not None and span is not None else None
 
@@ -252,7 +252,7 @@ def _suppression_at(model: Model, offset: int) -> AtSuppression | None:
 
 
 def _innermost_pair(mapping: Mapping | None, offset: int) -> Pair | None:
-    """The pair that holds a place; of ``dispatch`` and its keys the pair inside."""
+    """Return the pair at an offset, the inner one in ``dispatch``."""
     if mapping is None:
         return None
     for pair in mapping.pairs:

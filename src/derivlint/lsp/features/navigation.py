@@ -38,7 +38,7 @@ _SUFFIXES = (".cpp", ".cc", ".cxx")
 def function_places(headers: tuple[Path, ...], name: str) -> tuple[FileSpan, ...]:
     """Return the declarations of a name in headers, and its definitions in the sources next to them.
 
-    A file that cannot be read declares nothing.
+    Files that cannot be read are skipped.
     """
     paths = dict.fromkeys(path for header in headers for path in (header, *_sources_of(header)))
     return tuple(
@@ -92,7 +92,7 @@ def _read(path: Path) -> _File | None:
 
 @lru_cache(maxsize=32)
 def _read_version(path: Path, changed: int) -> _File | None:
-    """The file as it was at a time."""
+    """Read a version of a file, once."""
     try:
         return _File(SourceFile.read(path))
     except SourceError:
@@ -105,8 +105,8 @@ def _read_version(path: Path, changed: int) -> _File | None:
 def definition(analysis: DocumentAnalysis, offset: int) -> tuple[FileSpan, ...]:
     """Return the declarations of the name at an offset.
 
-    A variable of a formula in the schema of ``name:``; an operator in native_functions.yaml and in the entry that holds
-    its derivative; a helper in the headers. Empty if that is in no file, as with the bundled operators.
+    A variable of a formula is declared in the schema of ``name:``; an operator in native_functions.yaml and in the
+    entry with its derivative; a helper in the headers. Bundled operators are in no file.
     """
     at = locate(analysis, offset)
     if isinstance(at, AtSchema):
@@ -140,7 +140,7 @@ def _of_entry(analysis: DocumentAnalysis, entry: Entry) -> tuple[FileSpan, ...]:
 
 
 def native_places(analysis: DocumentAnalysis, natives: Iterable[NativeFunction]) -> tuple[FileSpan, ...]:
-    """The entries of operators in native_functions.yaml; for a generated operator, that of its origin."""
+    """Return the entries of operators in native_functions.yaml; for a generated operator, that of its origin."""
     sources = {source.path: source for source in analysis.native_sources}
     places: dict[tuple[str, Span], FileSpan] = {}
     for native in natives:
@@ -159,7 +159,7 @@ def _of_part(analysis: DocumentAnalysis, entry: Entry, part: Argument | Return |
     schema = schema_of(analysis.model, entry)
     if part is None or schema is None or entry.name is None:
         return ()
-    # the part is one of the canonical function; the entry may name another form of it
+    # the part belongs to the canonical function, but the entry may name another variant of it
     own: Argument | Return | None
     if isinstance(part, Argument):
         own = schema.arguments.by_name(part.name)
@@ -191,7 +191,7 @@ def _of_formula(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeFo
         return _of_local(analysis, at, formula)
     part = formula_variable.part
     if formula_variable.name == GRAD_INPUT_MASK:
-        # it counts the names of the key
+        # the index counts the names of the key
         return (FileSpan(analysis.source, formula.key_span),)
     if formula_variable.name == GRADS:
         part = _indexed_return(at, formula) or part
@@ -209,7 +209,7 @@ def _of_callee(analysis: DocumentAnalysis, callee: Callee) -> tuple[FileSpan, ..
 
 
 def _bodies_of(model: Model, name: str, declared: Container[tuple[str, Span]]) -> Iterator[FileSpan]:
-    """The definitions of functions in the configured source, or in that of a checkout."""
+    """Yield the definitions of functions in the configured source, or in that of a checkout."""
     bodies = model.natives.bodies
     if bodies is not None and bodies.is_shown:
         for body in bodies.functions.get(name, ()):
@@ -222,13 +222,13 @@ def _entry_place(analysis: DocumentAnalysis, entry: Entry) -> FileSpan:
 
 
 def variable_at(at: AtFormula, formula: DerivativeFormula) -> Variable | None:
-    """The variable of the generated code whose name is at a place of a formula."""
+    """Return the variable of the generated code whose name is at an offset of a formula, or None."""
     word = at.word
     return variable(formula, word.text) if word is not None and word.role == "variable" else None
 
 
 def _indexed_return(at: AtFormula, formula: DerivativeFormula) -> Return | None:
-    """The return whose gradient ``grads[i]`` is."""
+    """Return the return whose gradient is ``grads[i]``."""
     function = formula.entry.function
     index = next((node for node in reversed(at.path) if isinstance(node, Index)), None)
     if index is None or function is None or formula.body.info is None or not isinstance(index.object, Name):
@@ -256,7 +256,7 @@ def _of_local(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeForm
 def references(analysis: DocumentAnalysis, offset: int, *, include_declaration: bool = True) -> tuple[FileSpan, ...]:
     """Return the uses of the name at an offset.
 
-    A variable in the formulas and keys of its entry; an operator or a helper in all formulas of the file.
+    Variables are searched in their entry, operators and helpers in all formulas of the file.
     """
     at = locate(analysis, offset)
     places = {(analysis.source.path, span): FileSpan(analysis.source, span) for span in _uses(analysis, at)}
@@ -271,14 +271,14 @@ def references(analysis: DocumentAnalysis, offset: int, *, include_declaration: 
 
 
 def _declarations(analysis: DocumentAnalysis, at: Located | None, offset: int) -> tuple[FileSpan, ...]:
-    """The declarations to exclude from references; the schema of an entry declares its names."""
+    """Return the declarations to exclude from references: those in the schema of an entry."""
     if isinstance(at, AtSchema) and at.part is not None:
         return (FileSpan(analysis.source, at.span),)
     return definition(analysis, offset)
 
 
 def highlights(analysis: DocumentAnalysis, offset: int) -> tuple[Span, ...]:
-    """The uses in the same entry."""
+    """Return the uses in the same entry."""
     at = locate(analysis, offset)
     if at is None or not hasattr(at, "entry"):
         return ()
@@ -324,7 +324,7 @@ def _canonical_part(at: AtSchema, part: Argument | Return) -> Argument | Return 
 
 
 def _part_uses(entry: Entry, part: Argument | Return | None) -> Iterator[Span]:
-    """The uses of an argument or output in the keys and formulas of an entry, as value, primal, tangent or gradient."""
+    """Yield the uses of an argument or output in an entry, as value, primal, tangent or gradient."""
     function = entry.function
     if function is None or part is None:
         return
@@ -349,7 +349,7 @@ def _words(entry: Entry, names: frozenset[str]) -> Iterator[Span]:
 
 
 class _CallsOfName:
-    """Every word of a file's formulas that may be a called function, by the name of its operator."""
+    """Words in a file's formulas that may be called functions, by operator name."""
 
     def __init__(self, model: Model) -> None:
         self.by_name: dict[str, list[tuple[DerivativeFormula, Word]]] = {}

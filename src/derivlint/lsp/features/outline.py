@@ -1,4 +1,4 @@
-"""The parts of a file: symbols, folding, selection."""
+"""The outline of a file: symbols, folding and selection ranges."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from derivlint.model import DerivativeFormula, DispatchBody, Entry, Role
 from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Mapping, Pair
 
-#: The length of the list of symbols, which people read.
+#: The maximum number of workspace symbols.
 MOST = 200
-#: Shorter comments need no folding.
+#: The minimum number of lines of a foldable comment.
 COMMENT_LINES = 3
 
 
@@ -24,11 +24,11 @@ class Symbol(Struct, frozen=True):
     Attributes:
         name: its name.
         kind: a name of the protocol's ``SymbolKind``.
-        detail: more of it.
-        span: the whole of it.
-        selection: its name.
-        container: the symbol that it is in, if any.
-        children: the symbols in it.
+        detail: one line of details.
+        span: the range of the whole construct.
+        selection: the range of its name.
+        container: the enclosing symbol, if any.
+        children: the nested symbols.
     """
 
     name: str
@@ -51,12 +51,12 @@ class Fold(Struct, frozen=True):
 
 
 def document_symbols(analysis: DocumentAnalysis) -> tuple[Symbol, ...]:
-    """The entries with their dispatch keys and formulas."""
+    """Return the entries with their dispatch keys and formulas."""
     return tuple(_entry(entry) for entry in analysis.model.all_entries if not _is_alias(entry, analysis.source))
 
 
 def workspace_symbols(analysis: DocumentAnalysis, query: str) -> tuple[Symbol, ...]:
-    """The entries whose operator has the letters of a query, in their order; the best ones first."""
+    """Return the entries whose operator contains the letters of a query in order, the best matches first."""
     letters = query.lower()
     ranked = []
     for entry in analysis.model.all_entries:
@@ -115,7 +115,7 @@ def _formula(entry: Entry, formula: DerivativeFormula, container: str) -> Symbol
 
 
 def _pairs(mapping: Mapping | None) -> Iterator[Pair]:
-    """The pairs of a mapping and of those in it."""
+    """Yield the pairs of a mapping and of nested mappings."""
     if mapping is not None:
         for pair in mapping.pairs:
             yield pair
@@ -136,7 +136,7 @@ def folds(analysis: DocumentAnalysis) -> tuple[Fold, ...]:
         candidates += [Fold(span) for span in spans if _is_long(text, span)]
     by_start: dict[int, Fold] = {}
     for fold in candidates:
-        # editors fold lines: of two that begin on a line, the longer one
+        # editors fold lines: of two ranges that begin on a line, keep the longer one
         line = source.position(fold.span.start).line
         longest = by_start.get(line)
         if longest is None or fold.span.end > longest.span.end:
@@ -149,7 +149,7 @@ def _is_long(text: str, span: Span) -> bool:
 
 
 def _comments(source: SourceFile) -> Iterator[Fold]:
-    """Blocks of lines that are comments."""
+    """Yield blocks of comment lines."""
     starts = [*source.line_starts, len(source.text)]
     first: int | None = None
     for number in range(len(starts)):
@@ -168,7 +168,7 @@ def _comments(source: SourceFile) -> Iterator[Fold]:
 
 
 def selections(analysis: DocumentAnalysis, offset: int) -> tuple[Span, ...]:
-    """The ranges around a place, each inside the next: word, nodes of the formula, value, pair, entry."""
+    """Return the ranges around an offset, from inner to outer: word, nodes of the formula, value, pair, entry."""
     at = locate(analysis, offset)
     spans: list[Span] = []
     if isinstance(at, AtFormula):

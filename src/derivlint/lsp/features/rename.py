@@ -1,4 +1,4 @@
-"""Renaming what an entry owns, which is little: names in it belong to schemas, headers and the generated code."""
+"""Rename of lambda parameters; other names in an entry belong to schemas, headers and the generated code."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from derivlint.source import Span
 
 
 class Refusal(Struct, frozen=True):
-    """The reason for which a name cannot be renamed."""
+    """The reason why a name cannot be renamed."""
 
     reason: str
 
 
 def prepare_rename(analysis: DocumentAnalysis, offset: int) -> Span | Refusal:
-    """The range of the name that can be renamed at a place, or why none can be."""
+    """Return the range of the name to rename at an offset, or a refusal."""
     at = locate(analysis, offset)
     if isinstance(at, AtFormula) and at.word is not None and local_words(at):
         return at.span
@@ -32,7 +32,7 @@ def prepare_rename(analysis: DocumentAnalysis, offset: int) -> Span | Refusal:
 
 
 def rename(analysis: DocumentAnalysis, offset: int, name: str) -> tuple[TextEdit, ...] | Refusal:
-    """The edits that rename what is at a place, or why it cannot be renamed like that."""
+    """Return the edits that rename the name at an offset, or a refusal."""
     at = locate(analysis, offset)
     words = local_words(at) if isinstance(at, AtFormula) else ()
     if not isinstance(at, AtFormula) or at.written is None or not words:
@@ -49,7 +49,7 @@ def rename(analysis: DocumentAnalysis, offset: int, name: str) -> tuple[TextEdit
 
 
 def local_words(at: AtFormula) -> tuple[Word, ...]:
-    """The parameter of a lambda that is at a place, and its uses; empty for any other name."""
+    """Return the lambda parameter at an offset and its uses; empty for any other name."""
     word, formula = at.word, at.written
     if word is None or word.role != "lambda" or formula is None or at.formula.tree is None:
         return ()

@@ -1,4 +1,4 @@
-"""Semantic tokens inside formulas, and inlay hints: names of parameters in calls, and the values a formula saves."""
+"""Semantic tokens inside formulas, and inlay hints: parameter names in calls, and saved variables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TYPES = (
     "namespace", "type", "parameter", "variable", "property", "function", "method", "keyword", "string", "number",
     "comment",
 )  # fmt: skip
-#: The modifiers: ``readonly`` for what the generated code makes, such as gradients, ``defaultLibrary`` for operators.
+#: The modifiers: ``readonly`` for variables of the generated code, such as gradients, ``defaultLibrary`` for operators.
 MODIFIERS = ("declaration", "readonly", "defaultLibrary")
 
 _WORDS = {"true", "false", "nullptr", "this"}
@@ -43,7 +43,7 @@ class SemanticToken(Struct, frozen=True):
     """A token of a formula, on one line.
 
     Attributes:
-        span: its place.
+        span: its range.
         type: one of ``TYPES``.
         modifiers: some of ``MODIFIERS``.
     """
@@ -54,19 +54,19 @@ class SemanticToken(Struct, frozen=True):
 
 
 class _TokenCache:
-    """The tokens of entries by their text: an edit changes few of them.
+    """A cache of tokens by entry text; an edit changes few entries.
 
     Attributes:
-        by_text: the tokens of an entry of this text, with spans from its first character.
+        by_text: the tokens of the entry, with spans relative to its start.
     """
 
     def __init__(self) -> None:
         self.by_text: dict[str, tuple[SemanticToken, ...]] = {}
 
 
-#: The caches by operators, since the meaning of names in an entry depends on them.
+#: The caches by set of operators, on which the meaning of names depends.
 _CACHES: WeakKeyDictionary[NativeFunctions, _TokenCache] = WeakKeyDictionary()
-#: The number of cached texts of entries: those of a few large files with their edits.
+#: The maximum number of cached entries: a few large files with their edits.
 _MAX_TEXTS = 8192
 
 
@@ -86,11 +86,11 @@ def _relative_tokens(model: Model, entry: Entry) -> tuple[SemanticToken, ...]:
 
 
 def semantic_tokens(analysis: DocumentAnalysis, span: Span | None = None) -> tuple[SemanticToken, ...]:
-    """The tokens of the formulas, in file order.
+    """Return the tokens of the formulas, in file order.
 
     Args:
         analysis: the file.
-        span: a range; only the entries that have a part in it are looked at.
+        span: a range; entries outside of it are skipped.
     """
     model = analysis.model
     result: list[SemanticToken] = []
@@ -100,7 +100,7 @@ def semantic_tokens(analysis: DocumentAnalysis, span: Span | None = None) -> tup
             continue
         start = entry.span.start
         if start < end:
-            # what an alias repeats has been reported
+            # aliased formulas have been reported at their anchor
             continue
         result += [
             SemanticToken(token.span.shift(start), token.type, token.modifiers)
@@ -142,7 +142,7 @@ def _expression_tokens(model: Model, source: SourceFile, expression: Expression)
 
 
 def _qualified(model: Model, expression: Expression) -> Iterator[tuple[int, tuple[str, tuple[str, ...]]]]:
-    """Yield the start of the last word of each qualified name with the kind of its entity."""
+    """Yield the start of the last word of each qualified name, with its token type."""
     forward = expression.written is None or expression.written.role is Role.FORWARD
     scope = Scope({}, FORWARD_LEVELS if forward else BACKWARD_LEVELS, "")
     library = library_of(model.natives)
@@ -163,7 +163,7 @@ _TOKENS = {"NUMBER": "number", "STRING": "string", "CHAR": "string", "COMMENT": 
 def _word(
     model: Model, formula: DerivativeFormula | None, text: str, role: str, *, is_last: bool, called: bool
 ) -> tuple[str, tuple[str, ...]]:
-    """The type and modifiers of a word."""
+    """Return the type and modifiers of a word, or None."""
     if role == "keyword" or text in _WORDS:
         return "keyword", ()
     if role == "variable":
@@ -178,14 +178,14 @@ def _word(
     if role == "member" and not called:
         return "property", ()
     if role == "qualified" and not called:
-        # no expression has it: the type of a lambda's parameter
+        # not an expression: the type of a lambda's parameter
         return "type", ()
     kind = "method" if role == "member" else "function"
     return kind, ("defaultLibrary",) if model.natives.named(operator_name(text)) else ()
 
 
 def _split(source: SourceFile, span: Span, kind: str, modifiers: tuple[str, ...]) -> Iterator[SemanticToken]:
-    """A token, line by line without the blanks at either end."""
+    """Split a token into its lines, without surrounding blanks."""
     text = source.slice(span)
     if "\n" not in text and "\r" not in text:
         yield SemanticToken(span, kind, modifiers)
@@ -200,14 +200,14 @@ def _split(source: SourceFile, span: Span, kind: str, modifiers: tuple[str, ...]
 
 
 class InlayHint(Struct, frozen=True):
-    """A text that an editor shows between the characters.
+    """A text that editors show within the line.
 
     Attributes:
-        offset: where.
+        offset: the offset of the hint.
         label: the text.
         kind: a name of the protocol's ``InlayHintKind``.
-        tooltip: more of it.
-        before: whether a blank goes before it, else after it.
+        tooltip: the details.
+        before: whether a blank precedes it; else one follows it.
     """
 
     offset: int
@@ -218,7 +218,7 @@ class InlayHint(Struct, frozen=True):
 
 
 def inlay_hints(analysis: DocumentAnalysis, span: Span) -> tuple[InlayHint, ...]:
-    """The hints for the entries that have a part in a range, those in the range, in file order."""
+    """Return the hints in a range, in file order."""
     hints = []
     for entry in analysis.model.entries:
         if entry.span.end >= span.start and entry.span.start <= span.end:
@@ -255,7 +255,7 @@ def _parameters(facts: FormulaFacts, formula: DerivativeFormula) -> Iterator[Inl
 
 
 def _is_named_like(argument: Expr, parameter: str) -> bool:
-    """Whether an argument is called like its parameter."""
+    """Whether an argument is named like its parameter."""
     return isinstance(argument, Name) and argument.simple == parameter
 
 

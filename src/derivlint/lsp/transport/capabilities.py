@@ -1,4 +1,4 @@
-"""The capabilities of an editor that the server uses."""
+"""Client capabilities that the server uses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pygls.capabilities import get_capability
 from derivlint.lsp.documents import uri_of
 from derivlint.lsp.transport.positions import preferred_encoding
 
-#: The client name of editors whose extension of derivlint has the command that shows the C++ of an entry.
+#: The name of the client whose derivlint extension has the command that shows the C++ of an entry.
 VS_CODE = "Visual Studio Code"
 
 
@@ -29,8 +29,8 @@ class Client:
 
     Attributes:
         capabilities: all of them.
-        encoding: the unit of characters in positions.
-        pulls: it pulls diagnostics, so they are not pushed.
+        encoding: the position encoding.
+        pulls: it pulls diagnostics; they are not pushed.
         refreshes: it pulls again on request.
         versions: its diagnostics carry the version of the document.
         watches: it can watch files.
@@ -43,7 +43,7 @@ class Client:
     """
 
     def __init__(self, params: types.InitializeParams) -> None:
-        """Read the parameters of the ``initialize`` request, when the encoding has been chosen."""
+        """Read the parameters of the ``initialize`` request, after the encoding is negotiated."""
         capabilities = self.capabilities = params.capabilities
 
         def can(name: str) -> bool:
@@ -67,7 +67,7 @@ class Client:
         self.trusts = trust_in(options) is True
 
     def glob_of(self, path: Path) -> types.GlobPattern:
-        """The glob pattern of one file."""
+        """Return a glob pattern that matches one file."""
         if self._relative_patterns:
             return types.RelativePattern(uri_of(path.parent), path.name)
         return path.as_posix()

@@ -1,4 +1,4 @@
-"""Positions of the protocol: lines from 0 and characters in the negotiated unit, against offsets in code points."""
+"""Conversion between protocol positions, in code units of an encoding, and offsets in code points."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ UTF32 = "utf-32"
 
 
 def preferred_encoding(offered: list[str] | None) -> str:
-    """The encoding to use with a client.
+    """Select the position encoding for a client.
 
-    UTF-16, which every client supports, if it is offered: editors that use several servers for one file need
-    the same from all of them, and most servers know nothing else.
+    UTF-16 if it is offered: editors with several servers for a file need the same encoding from all, and most servers
+    support UTF-16 only.
 
     Args:
-        offered: the encodings that the client offers, or None, which means UTF-16.
+        offered: the encodings that the client supports, or None for UTF-16.
     """
     if not offered or UTF16 in offered:
         return UTF16
@@ -26,17 +26,17 @@ def preferred_encoding(offered: list[str] | None) -> str:
 
 
 def units(text: str, encoding: str) -> int:
-    """The length of a text in code units of an encoding."""
+    """Return the length of a text in code units of an encoding."""
     if text.isascii() or encoding == UTF32:
         return len(text)
     if encoding == UTF16:
         return len(text) + sum(char > "\uffff" for char in text)
-    # half of a surrogate pair, which a client may send, counts like the replacement character
+    # a lone surrogate, which a client may send, counts like the replacement character
     return sum(1 + (char > "\x7f") + (char > "\u07ff") + (char > "\uffff") for char in text)
 
 
 def characters(text: str, count: int, encoding: str) -> int:
-    """The number of characters in so many code units of a text; a unit within a character counts for its beginning."""
+    """Return the number of characters in the first ``count`` code units; a unit within a character is rounded down."""
     if count >= len(text) * 4:
         return len(text)
     if text.isascii() or encoding == UTF32:
@@ -58,7 +58,7 @@ class Positions:
         self._counts_characters = encoding == UTF32 or source.text.isascii()
 
     def offset(self, position: types.Position) -> int:
-        """The offset of a position; after the end of a line it means the line's end, after the text the text's."""
+        """Return the offset of a position, clamped to the end of its line and of the text."""
         starts = self.source.line_starts
         if position.line >= len(starts):
             return len(self.source.text)
@@ -66,23 +66,23 @@ class Positions:
         return starts[position.line] + characters(text, position.character, self.encoding)
 
     def span(self, where: types.Range) -> Span:
-        """The range of offsets."""
+        """Return the span of a range."""
         start = self.offset(where.start)
         return Span(start, max(start, self.offset(where.end)))
 
     def position(self, offset: int) -> types.Position:
-        """The position of an offset."""
+        """Return the position of an offset."""
         return types.Position(*self.line_and_character(offset))
 
     def line_and_character(self, offset: int) -> tuple[int, int]:
-        """The two numbers of a position."""
+        """Return the line and the character of an offset."""
         text = self.source.text
         offset = min(offset, len(text))
         line, start = self.source.line_at(offset)
         return line, offset - start if self._counts_characters else units(text[start:offset], self.encoding)
 
     def ends(self, span: Span) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The two numbers of the position where a span begins, and of that where it ends."""
+        """Return the lines and characters of the start and the end of a span."""
         line, character = start = self.line_and_character(span.start)
         text = self.source.text[span.start : span.end]
         if "\n" in text or "\r" in text:
@@ -90,6 +90,6 @@ class Positions:
         return start, (line, character + (len(text) if self._counts_characters else units(text, self.encoding)))
 
     def range(self, span: Span) -> types.Range:
-        """The range of a span."""
+        """Return the range of a span."""
         start, end = self.ends(span)
         return types.Range(types.Position(*start), types.Position(*end))

@@ -1,6 +1,6 @@
-"""pygls's protocol with a life cycle, answers to every request, and our choice of the position encoding.
+"""The protocol of pygls, with life cycle checks, a response to every request, and a choice of the position encoding.
 
-After a malformed message, reading continues with the next frame if its start is known, and ends otherwise.
+After a malformed message, reading continues with the next frame if its start is known; else it ends.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _Steps = Generator[Any, Any, Any]
 class Protocol(LanguageServerProtocol):
     """The protocol of the server.
 
-    pygls keeps the text of every open file and divides it at characters that end no line in the protocol; the session
-    has texts of its own, so those of pygls are not kept. It also drops messages that it cannot convert, without a
-    response; here :meth:`receive` validates the parts first.
+    pygls stores the text of every open file and splits it at characters that are no line ends in the protocol; the
+    session stores texts itself. pygls also drops messages that it cannot convert, without a response; :meth:`receive`
+    validates them first.
     """
 
     _is_initialized = False
@@ -55,7 +55,7 @@ class Protocol(LanguageServerProtocol):
         """Handle a decoded message; every request gets a response.
 
         Raises:
-            SystemExit: it is ``exit``; the code is that of the process.
+            SystemExit: on ``exit``, with the exit status of the process.
         """
         if not isinstance(message, dict) or message.get("jsonrpc") != self.VERSION:
             self._answer(None, JsonRpcInvalidRequest('expected an object with "jsonrpc": "2.0"'))
@@ -86,7 +86,7 @@ class Protocol(LanguageServerProtocol):
         self._answer(None, JsonRpcParseError(reason))
 
     def notify(self, method: str, params: Any | None = None) -> None:
-        """Send a notification; parameters that are a structure of msgspec are sent as they are."""
+        """Send a notification; parameters that are msgspec structs are sent without conversion."""
         if isinstance(params, Struct):
             self._send_json({"jsonrpc": self.VERSION, "method": method, "params": params})
         else:
@@ -100,17 +100,17 @@ class Protocol(LanguageServerProtocol):
             super()._send_response(msg_id, result, error)
 
     def _send_json(self, message: dict[str, Any]) -> None:
-        """Send a message that holds nothing that pygls would have to convert, which takes it ten times as long."""
+        """Send a message without pygls's conversion, which takes ten times as long."""
         try:
             body = msgspec.json.encode(message)
         except UnicodeEncodeError:
-            # half of a surrogate pair, which a client may send, is written as an escape
+            # a lone surrogate, which a client may send, is written as an escape
             body = json.dumps(msgspec.to_builtins(message)).encode()
         if self.writer is not None:
             self.writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
 
     def _refusal(self, method: object, *, is_request: bool) -> JsonRpcException | None:
-        """The error for a message that cannot be handled now, or None."""
+        """Return the error for a message that cannot be handled in the current state, or None."""
         if not isinstance(method, str):
             return JsonRpcInvalidRequest("the method of a message is a string")
         if method != types.EXIT and self._shutdown:
@@ -129,12 +129,12 @@ class Protocol(LanguageServerProtocol):
         return None
 
     def _answer(self, identifier: int | str | None, error: JsonRpcException) -> None:
-        """Respond with an error; the identifier is None if the message has none that can be read."""
+        """Respond with an error; the identifier is None if the message has no valid one."""
         code, text = error.code, str(error)
         self._send_data({"jsonrpc": self.VERSION, "id": identifier, "error": {"code": code, "message": text}})
 
     def _take_answer(self, identifier: object, message: dict[Any, Any]) -> None:
-        """Handle the response to a request of the server; any other is dropped."""
+        """Handle the response to a request of the server; drop unexpected ones."""
         if not isinstance(identifier, (int, str)) or not ("result" in message or "error" in message):
             return
         future = self._request_futures.get(identifier)
@@ -153,12 +153,12 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *parameters: Any) -> _Steps:
-        """End the process: as a success only after ``shutdown``."""
+        """End the process, with status 0 only after ``shutdown``."""
         yield self._leave, (), None
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> _Steps:
-        """Choose the encoding of positions, then do what pygls does."""
+        """Choose the position encoding, then initialize pygls."""
         general = params.capabilities.general
         offered = None if general is None or general.position_encodings is None else general.position_encodings
         chosen = preferred_encoding(
@@ -172,7 +172,7 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *parameters: Any) -> _Steps:
-        """Cancel the pending requests, then do what pygls does, which would fail on their responses."""
+        """Cancel the pending requests, on whose responses pygls would fail, then shut down pygls."""
         for identifier, future in list(self._request_futures.items()):
             if identifier != self.msg_id:
                 future.cancel()
@@ -180,51 +180,51 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> _Steps:
-        """Pass the text to the session only."""
+        """Pass the text to the session, not to pygls."""
         yield self.fm.features[types.TEXT_DOCUMENT_DID_OPEN], (params,), None
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> _Steps:
-        """Pass the changes to the session only."""
+        """Pass the changes to the session, not to pygls."""
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CHANGE], (params,), None
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> _Steps:
-        """Pass the message to the session only."""
+        """Pass the message to the session, not to pygls."""
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CLOSE], (params,), None
 
 
 def _reasons(error: JsonRpcException) -> str:
-    """The errors in parameters, each with its path."""
+    """Return the errors in parameters, each with its path."""
     cause = error.__cause__
     reasons = transform_error(cause, path="$") if cause is not None else [str(error)]
     return "; ".join(reasons)[:400]
 
 
-#: The maximum number of bytes of a message; a longer one is a corrupt length.
+#: The maximum number of bytes of a message; a larger length is corrupt.
 MAX_MESSAGE = 256 * 2**20
 #: The maximum number of bytes of a line of a header.
 MAX_LINE = 64 * 1024
-#: The number of bytes that are read at once.
+#: The number of bytes per read.
 _CHUNK = 64 * 1024
-#: Seconds between two checks that the editor is running.
+#: Seconds between checks that the editor is running.
 POLL_INTERVAL = 2.0
 
 
 class WireError(Exception):
-    """The input cannot be divided into messages."""
+    """Input that cannot be split into messages."""
 
 
 class MalformedError(Exception):
-    """A message that is not JSON; the next one may be."""
+    """A message that is not JSON; reading can continue."""
 
 
 async def read_message(reader: asyncio.StreamReader) -> object:
     """Read and decode the next message.
 
     Raises:
-        EOFError: there is none.
-        MalformedError: it is not JSON.
+        EOFError: at the end of the input.
+        MalformedError: the message is not JSON.
         WireError: its end is unknown.
     """
     length: int | None = None
@@ -263,7 +263,7 @@ def _length(text: bytes) -> int:
 
 
 def standard_input(stream: BinaryIO, loop: asyncio.AbstractEventLoop) -> asyncio.StreamReader:
-    """A stream of bytes, such as standard input, for the loop.
+    """Return an asyncio reader of a byte stream, such as standard input.
 
     It is read on a daemon thread, without a buffer whose lock would be held when the process ends.
     """
@@ -292,11 +292,11 @@ def _end(reader: asyncio.StreamReader) -> None:
 
 
 async def wait_for_exit(identifier: int, gone: Callable[[], None]) -> None:
-    """Call a function when a process has exited, as the protocol requires of a server whose editor has died.
+    """Call a function when a process has exited; the protocol requires servers to exit with their editor.
 
     Args:
-        identifier: the number of the process.
-        gone: is called once.
+        identifier: the process ID.
+        gone: called once.
     """
     while is_running(identifier):
         await asyncio.sleep(POLL_INTERVAL)
@@ -304,9 +304,9 @@ async def wait_for_exit(identifier: int, gone: Callable[[], None]) -> None:
 
 
 def is_running(identifier: int) -> bool:
-    """Whether there is a process of that number; True if that cannot be found out."""
+    """Whether a process is running; True if that cannot be determined."""
     if sys.platform == "win32" or identifier <= 0:
-        # there, a signal would end it; its end closes standard input
+        # on Windows a signal would kill it; its exit closes standard input
         return True
     try:
         os.kill(identifier, 0)

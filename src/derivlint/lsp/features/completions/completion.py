@@ -27,9 +27,9 @@ def completions(analysis: DocumentAnalysis, text: str, offset: int) -> Completio
     """Return the proposals for an offset.
 
     Args:
-        analysis: the last text that could be read, for the operators and what is declared.
-        text: the present text.
-        offset: the place in it.
+        analysis: the last text that could be read, for the operators and declarations.
+        text: the current text.
+        offset: the cursor's offset in it.
     """
     rule = rule_being_written(text, offset)
     if rule is not None:
@@ -72,13 +72,13 @@ def _rules(text: str, span: Span) -> Iterable[Completion]:
 
 
 def _schemas(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable[Completion]:
-    """Operators whose name contains what is written, those that need a derivative and have none first."""
+    """Operators whose name contains the typed text; those without a derivative that they need come first."""
     pair = context.pair
     assert pair is not None
     raw = context.text[pair.value.start : context.offset]
     prefix = raw.lstrip()
     if "\n" in prefix:
-        # a proposal replaces text of one line
+        # a proposal may replace text of one line only
         return
     if prefix[:1] in ("'", '"'):
         prefix = prefix[1:]
@@ -104,7 +104,7 @@ class _OperatorName(NamedTuple):
     Attributes:
         text: its schema.
         name: its name with its overload.
-        writes: whether it writes to arguments, other than by the name of an in-place operator.
+        writes: whether it writes to arguments without being named as in-place.
     """
 
     text: str
@@ -112,7 +112,7 @@ class _OperatorName(NamedTuple):
     writes: bool
 
 
-#: The operators of some files, which are thousands.
+#: The operators of each set of native functions.
 _OPERATORS: WeakKeyDictionary[NativeFunctions, tuple[_OperatorName, ...]] = WeakKeyDictionary()
 
 
@@ -129,7 +129,7 @@ def _operators(natives: NativeFunctions) -> tuple[_OperatorName, ...]:
 
 
 def _rank(native: NativeFunction) -> tuple[bool, bool, bool, str]:
-    """Order operators that need a derivative first: no composite, no in-place form, nothing private."""
+    """Return a sort key: operators that need a derivative before composites, in-place forms and private ones."""
     private = native.func_text.startswith("_")
     return not native.is_abstract, native.name.inplace, private, str(native.name)
 
@@ -189,7 +189,7 @@ def _formula_keys(function: EntryFunction, present: set[str]) -> Iterable[tuple[
 
 
 def _flags(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable[Completion]:
-    """Lists of booleans for the outputs: only the first one differentiable, all, each alone."""
+    """Lists of booleans for the outputs: only the first differentiable, all, or each alone."""
     function = function_being_written(analysis, context)
     pair = context.pair
     if function is None or pair is None or not function.outputs:

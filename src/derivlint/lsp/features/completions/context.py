@@ -1,7 +1,7 @@
-"""The completion context at an offset of a text that need be neither YAML nor C++ yet, and the proposals.
+"""The completion context at an offset of a text that may not be valid YAML or C++ yet, and the proposals.
 
-The lines of the item around the place are read by their indentation; what they hold is enough to know the entry, the
-key and the formula up to the place.
+The lines of the item around the cursor are read by their indentation: enough to determine the entry, the key and the
+formula up to the cursor.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 class DraftPair(Struct, frozen=True):
-    """A key of the item and its value, as far as they are written.
+    """A key of the item and its value, possibly incomplete.
 
     Attributes:
-        path: the keys around it: ``dispatch`` and a dispatch key.
+        path: the enclosing keys: ``dispatch`` and a dispatch key.
         key: the key, without quotes.
         start: where the key begins.
         value: the range after the colon, up to the next key.
@@ -50,11 +50,11 @@ class CompletionContext(Struct, frozen=True):
     """The completion context at an offset.
 
     Attributes:
-        text: the whole text, its line ends made equal.
-        offset: the place.
+        text: the whole text with normalized line ends.
+        offset: the cursor's offset.
         pairs: the keys of the item, in order.
         pair: the key whose value is being written, or None while a key is.
-        path: the keys around a key that is being written.
+        path: the enclosing keys of a key that is being written.
     """
 
     text: str
@@ -65,19 +65,19 @@ class CompletionContext(Struct, frozen=True):
 
     @property
     def schema(self) -> str:
-        """The schema in ``name:``, empty if there is none yet."""
+        """The schema in ``name:``, or an empty text."""
         pair = next((pair for pair in self.pairs if pair.key == NAME and not pair.path), None)
         return decoded(self.text[pair.value.start : pair.value.end]) if pair is not None else ""
 
     @property
     def before(self) -> str:
-        """The decoded value up to the place."""
+        """The decoded value up to the cursor."""
         assert self.pair is not None
         return decoded(self.text[self.pair.value.start : self.offset], is_whole=False)
 
     @property
     def key_before(self) -> str:
-        """The key up to the place, without quotes."""
+        """The key up to the cursor, without quotes."""
         start = self.text.rfind("\n", 0, self.offset) + 1
         line = self.text[start : self.offset]
         item = _ITEM.match(line)
@@ -85,7 +85,7 @@ class CompletionContext(Struct, frozen=True):
 
 
 def rule_being_written(text: str, offset: int) -> Span | None:
-    """The range of the rule's name that is being written in a comment that silences findings."""
+    """Return the range of an incomplete rule name in a suppression comment, or None."""
     start = text.rfind("\n", 0, offset) + 1
     match = _SUPPRESSION.search(text, start, offset)
     if match is None:
@@ -99,10 +99,10 @@ def completion_context(analysis: DocumentAnalysis, text: str, offset: int) -> Co
 
     Args:
         analysis: the last text that could be read, for the indentation of items.
-        text: the present text.
-        offset: the place in it.
+        text: the current text.
+        offset: the cursor's offset in it.
     """
-    # every line end becomes one character, which moves nothing
+    # normalize line ends without moving offsets
     text = text.replace("\r\n", " \n").replace("\r", "\n")
     lines = list(_item_lines(text, offset, _indent(analysis)))
     if not lines:
@@ -129,11 +129,11 @@ def completion_context(analysis: DocumentAnalysis, text: str, offset: int) -> Co
 
 
 def decoded(raw: str, *, is_whole: bool = True) -> str:
-    """The text of a scalar as it is written, roughly: quotes, escapes and folded line ends are undone.
+    """Decode an incomplete scalar approximately: quotes, escapes and folded line ends.
 
     Args:
         raw: the text after the colon.
-        is_whole: whether it is the whole value; else its end is that of what is written so far.
+        is_whole: whether the value is complete.
     """
     text = raw.lstrip(" \t")
     block = _BLOCK.match(text)
@@ -152,7 +152,7 @@ def decoded(raw: str, *, is_whole: bool = True) -> str:
 
 
 def _indent(analysis: DocumentAnalysis) -> int:
-    """The column of the ``-`` of items."""
+    """The column of the items' ``-``."""
     entries = analysis.model.all_entries
     if not entries or analysis.model.layout == PLAIN:
         return 0
@@ -161,7 +161,7 @@ def _indent(analysis: DocumentAnalysis) -> int:
 
 
 def _item_lines(text: str, offset: int, indent: int) -> Iterator[tuple[int, int]]:
-    """The lines of the item that holds a place: where each begins and ends."""
+    """The start and end of each line of the item at an offset."""
     start = text.rfind("\n", 0, offset) + 1
     while not _begins_item(text, start, indent):
         if start == 0:
@@ -199,7 +199,7 @@ def _column(text: str, offset: int) -> int:
 
 
 class _OpenBracket(Struct):
-    """A key whose value are more keys."""
+    """A key whose value is a mapping."""
 
     column: int
     key: str
@@ -220,7 +220,7 @@ def _pairs(text: str, lines: list[tuple[int, int]]) -> Iterator[DraftPair]:
         if match is None:
             is_text = begin < end and text[begin] not in "#\r"
             if pairs and is_text and column <= levels[-1] and not _is_open_quote(text, pairs[-1][3], begin):
-                # no line of the value: another key is being written
+                # not a line of the value: another key is being written
                 ends.setdefault(len(pairs) - 1, start)
             continue
         if levels and column > levels[-1]:
@@ -249,7 +249,7 @@ def _pairs(text: str, lines: list[tuple[int, int]]) -> Iterator[DraftPair]:
 
 
 def _path_at(text: str, pairs: list[DraftPair], column: int) -> tuple[str, ...] | None:
-    """The keys around a key that begins at a column after these, or None if no key can."""
+    """Return the enclosing keys of a key at a column, or None if no key can begin there."""
     last = pairs[-1]
     opens = not text[last.value.start : last.value.end].strip() and (
         (not last.path and last.key == DISPATCH) or len(last.path) == 1
@@ -267,13 +267,13 @@ def _is_quoted(text: str, pair: DraftPair) -> bool:
 
 
 def _is_open_quote(text: str, start: int, end: int) -> bool:
-    """Whether a quoted value that begins after a colon goes on at a place."""
+    """Whether a quoted value that begins after a colon is still open at an offset."""
     value = text[start:end].lstrip(" \t")
     return value[:1] in ("'", '"') and _closing(value[1:], value[0]) is None
 
 
 def _closing(text: str, quote: str) -> int | None:
-    """The end of a quoted text, or None if it is not closed."""
+    """Return the end of a quoted text, or None if it is not closed."""
     index = 0
     while index < len(text):
         char = text[index]
@@ -301,7 +301,7 @@ def _folded(text: str, is_whole: bool) -> str:
 
 # ---- proposals
 
-#: More proposals than this are not sent; the editor requests them again when more is written.
+#: The maximum number of proposals sent; the editor requests them again after more input.
 MOST = 200
 
 
@@ -309,13 +309,13 @@ class Completion(Struct, frozen=True):
     """A proposal.
 
     Attributes:
-        label: its text in the list.
+        label: the text in the list.
         kind: a name of the protocol's ``CompletionItemKind``.
         text: the text that is inserted.
-        span: the range of the present text that it replaces.
-        detail: more of it, on one line.
+        span: the range of the current text that it replaces.
+        detail: one line of details.
         sort: the key by which proposals are sorted.
-        documentation: still more, as Markdown.
+        documentation: the documentation, as Markdown.
         deprecated: whether it is deprecated.
         data: the argument of :func:`~derivlint.lsp.features.completions.formula_completion.resolve`, which returns the
             documentation; else empty.
@@ -333,7 +333,7 @@ class Completion(Struct, frozen=True):
 
 
 class Completions(Struct, frozen=True):
-    """Proposals; the editor requests them again when more is written, unless they are complete."""
+    """A list of proposals; the editor requests an incomplete list again after more input."""
 
     items: tuple[Completion, ...]
     is_complete: bool = True

@@ -1,4 +1,4 @@
-"""The draft of an entry: a model of the item that is being written, for the names that a formula can use."""
+"""The draft of an entry: a model of the item being written, for the names in scope of its formula."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _JOINTS = frozenset({"ACCESS", "SCOPE"})
 
 
 class Draft(Struct, frozen=True):
-    """An entry that is being written, with a valid formula under the key at the cursor.
+    """An entry being written, with a valid formula under the key at the cursor.
 
     Attributes:
         entry: the entry.
@@ -49,7 +49,7 @@ class Draft(Struct, frozen=True):
 
 
 def draft_of(analysis: DocumentAnalysis, context: CompletionContext, formula: str) -> Draft | None:
-    """Return the draft of the entry with a formula instead of that at the cursor, or None without a function."""
+    """Return the draft with a formula in place of the one at the cursor, or None if the entry has no function."""
     pair = context.pair
     if pair is None:
         return None
@@ -64,7 +64,7 @@ def draft_of(analysis: DocumentAnalysis, context: CompletionContext, formula: st
 
 
 def function_being_written(analysis: DocumentAnalysis, context: CompletionContext) -> EntryFunction | None:
-    """The function of the entry that is being written."""
+    """Return the function of the entry being written, or None."""
     text = f"- name: {_quoted(context.schema)}\n"
     entries = build_model(SourceFile(analysis.source.path, text), analysis.natives).entries
     return entries[0].function if entries else None
@@ -82,7 +82,7 @@ def _model(natives: NativeFunctions, context: CompletionContext, formula: str, *
         if sibling.key == OUTPUT_DIFFERENTIABILITY and not sibling.path and sibling is not pair:
             lines.append(f"  {sibling.key}: {raw.strip().partition(chr(10))[0].strip()}")
         elif sibling.is_formula and sibling.path == pair.path and sibling.key != NAME:
-            # of a dispatch key only its own formulas matter
+            # formulas of other dispatch keys do not matter
             value = formula if sibling is pair else decoded(raw)
             lines.append(f"  {_quoted(sibling.key)}: {_quoted(value)}")
     return build_model(SourceFile("", "\n".join(lines) + "\n"), natives)
@@ -103,12 +103,12 @@ def _quoted(text: str) -> str:
 
 
 class Fragment(Struct, frozen=True):
-    """The end of a formula that is being written.
+    """The end of an incomplete formula.
 
     Attributes:
-        prefix: the part of a word that is written already, perhaps nothing.
-        joint: ``.``, ``->`` or ``::`` ahead of it, or nothing.
-        owner: the expression, or the namespace, ahead of the joint.
+        prefix: the beginning of a word, possibly empty.
+        joint: ``.``, ``->`` or ``::`` before it, or empty.
+        owner: the expression or the namespace before the joint.
         tokens: the tokens without blanks.
     """
 
@@ -119,7 +119,7 @@ class Fragment(Struct, frozen=True):
 
 
 def fragment(text: str) -> Fragment | None:
-    """The end of a formula; None inside of strings, comments and numbers."""
+    """Return the end of a formula, or None inside strings, comments and numbers."""
     everything = tokens(text)
     if everything and everything[-1].type in ("UNCLOSED_STRING", "UNCLOSED_COMMENT", "LINE_COMMENT", "NUMBER"):
         return None
@@ -143,7 +143,7 @@ def fragment(text: str) -> Fragment | None:
 
 
 def _operand(items: list[Token]) -> int:
-    """The index at which the trailing postfix expression begins: ``f(x).y[0]`` of ``1 + f(x).y[0]``."""
+    """Return the index where the trailing postfix expression begins: ``f(x).y[0]`` of ``1 + f(x).y[0]``."""
     index = len(items)
     while index:
         last = items[index - 1]
@@ -162,7 +162,7 @@ def _operand(items: list[Token]) -> int:
 
 
 def _opening(items: list[Token], closing: int) -> int:
-    """The index of the bracket that matches a closing one."""
+    """Return the index of the bracket that a closing one matches."""
     depth = 0
     for index in range(closing, -1, -1):
         if items[index].type in _OPENING:
@@ -179,7 +179,7 @@ class OpenCall(Struct, frozen=True):
 
     Attributes:
         callee: the text of the called expression.
-        argument: which argument, from 0.
+        argument: the index of the argument.
         name: the last word of the callee.
     """
 
@@ -189,7 +189,7 @@ class OpenCall(Struct, frozen=True):
 
 
 def open_call(text: str) -> OpenCall | None:
-    """The innermost call that is open at the end of a formula, or None."""
+    """Return the innermost open call at the end of a formula, or None."""
     items = mark_angles([token for token in tokens(text) if token.type not in TRIVIA])
     depth = commas = 0
     for index in range(len(items) - 1, -1, -1):
@@ -206,7 +206,7 @@ def open_call(text: str) -> OpenCall | None:
                     start = _with_scope(items, start)
                     name = next(token.text for token in reversed(items[:index]) if token.type == "IDENT")
                     return OpenCall(text[items[start].start : items[index - 1].end], commas, name)
-            # a braced list, a subscript or plain brackets: what is around counts on
+            # a braced list, a subscript or parentheses: continue with the enclosing call
             commas = 0
         elif kind == "COMMA" and not depth:
             commas += 1
@@ -218,7 +218,7 @@ def _with_scope(items: list[Token], start: int) -> int:
 
 
 def type_of(analysis: DocumentAnalysis, context: CompletionContext, expression: str) -> CppType | None:
-    """The C++ type of an expression where a formula is being written."""
+    """Return the C++ type of an expression in the draft, or None if it is unknown."""
     draft = draft_of(analysis, context, expression)
     if draft is None or draft.written.parsed.tree is None:
         return None

@@ -26,15 +26,15 @@ from derivlint.model.scope import is_internal, visible_names
 from derivlint.schema import NativeFunctions
 from derivlint.source import Span
 
-#: A formula that is valid for all keys, so that the draft can be analyzed.
+#: A formula that is valid under all keys: a placeholder that lets the draft be analyzed.
 _ANY = "grad"
 _FUNCTION = "Function"
-#: The groups of proposals, in their order.
+#: The groups of proposals, in order of display.
 _OWN, _RELATED, _HELPER, _OPERATOR, _OTHER = "0", "1", "2", "3", "4"
 
 
 def formula_completions(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable[Completion]:
-    """Return the proposals for the end of a formula."""
+    """Return the proposals at the end of a formula."""
     written = context.before
     part = fragment(written)
     if part is None:
@@ -91,7 +91,7 @@ def _variables(draft: Draft, prefix: str, span: Span) -> Iterable[Completion]:
 
 
 def _later(draft: Draft, prefix: str, span: Span) -> Iterable[Completion]:
-    """Primals and tangents of arguments whose backward formula is not written yet."""
+    """Yield primals and tangents of arguments that have no backward formula yet."""
     function = draft.entry.function
     if function is None or draft.written.role is not Role.FORWARD:
         return
@@ -124,7 +124,7 @@ def _keywords(draft: Draft, prefix: str, span: Span) -> Iterable[Completion]:
 
 
 def _functions(draft: Draft, prefix: str, span: Span) -> Iterable[Completion]:
-    """Helpers, and operators where something of their name is written."""
+    """Yield helpers, and operators once a part of their name is typed."""
     library = draft.library
     base = draft.entry.function.canonical.name.base if draft.entry.function is not None else ""
     helpers = [name for name in library.function_names(HELPERS) if prefix in name]
@@ -141,7 +141,7 @@ def _functions(draft: Draft, prefix: str, span: Span) -> Iterable[Completion]:
 
 
 def _function(draft: Draft, owner: str, name: str, kind: str, span: Span, sort: str) -> Completion:
-    """A function of a namespace, or a method of a class; of operators only the schema is reported at once."""
+    """A proposal for a function or a method; for operators, the documentation is computed on request."""
     data = f"{kind}|{owner}|{name}"
     if owner in (ATEN, TENSOR.text):
         schemas = _schemas(draft.facts.model.natives).get(operator_name(name), ())
@@ -157,7 +157,7 @@ def _function(draft: Draft, owner: str, name: str, kind: str, span: Span, sort: 
 
 
 def resolve(analysis: DocumentAnalysis, data: str) -> str:
-    """The documentation of a proposal: the declarations of all overloads, as Markdown."""
+    """Return the documentation of a proposal: the declarations of all overloads, as Markdown."""
     kind, _, rest = data.partition("|")
     owner, _, name = rest.rpartition("|")
     return signatures_text(_overloads(library_of(analysis.natives), kind, owner, name)) or ""
@@ -170,7 +170,7 @@ def _overloads(library: Library, kind: str, owner: str, name: str) -> tuple[Func
     return methods.functions if methods is not None else ()
 
 
-#: The schemas of operators by their names, for each set of operators.
+#: The schemas of operators by name, for each set of native functions.
 _SCHEMAS: WeakKeyDictionary[NativeFunctions, dict[str, list[str]]] = WeakKeyDictionary()
 
 
@@ -244,7 +244,7 @@ class CallSignature(Struct, frozen=True):
     Attributes:
         label: its text.
         parameters: the ranges of its parameters in the text.
-        documentation: more of it.
+        documentation: the documentation, as Markdown.
     """
 
     label: str
@@ -253,12 +253,12 @@ class CallSignature(Struct, frozen=True):
 
 
 class SignatureHelp(Struct, frozen=True):
-    """The declarations that a call may mean.
+    """The candidate declarations of a call.
 
     Attributes:
         signatures: the declarations.
-        active: the first that has a parameter for the argument.
-        parameter: which argument is being written, from 0.
+        active: the index of the first one with a parameter for the argument.
+        parameter: the index of the argument being written.
     """
 
     signatures: tuple[CallSignature, ...]
@@ -267,12 +267,12 @@ class SignatureHelp(Struct, frozen=True):
 
 
 def signature_help(analysis: DocumentAnalysis, text: str, offset: int) -> SignatureHelp | None:
-    """The declarations of the call whose arguments are being written at a place; None outside of calls.
+    """Return the declarations of the call whose arguments are being written, or None outside of calls.
 
     Args:
         analysis: the last text that could be read.
-        text: the present text.
-        offset: the place in it.
+        text: the current text.
+        offset: the cursor's offset in it.
     """
     context = completion_context(analysis, text, offset)
     if context is None or context.pair is None or not context.pair.is_formula:
