@@ -1,4 +1,4 @@
-"""Prints graphs as C++: an expression for a formula, or statements for the body of a kernel."""
+"""Printing graphs as C++: an expression for a formula, or statements for the body of a kernel."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from derivlint.schema import Argument, NativeFunction
 
 #: The binary operators of C++, with their precedence.
 _BINARY = {name: (sign, SUM if sign in "+-" else PRODUCT) for sign, name in ARITHMETIC.items()}
-# of integers alone
+# of integers only
 _BINARY["floordiv"] = ("/", PRODUCT)
 _BINARY.update((name, (sign, COMPARISON)) for sign, name in COMPARISONS.items())
 ONE = ("1", ATOM)
-#: Longer formulas are unreadable.
+#: The maximum length of a formula: longer ones are unreadable.
 MAX_LENGTH = 2000
 
 
@@ -47,20 +47,20 @@ class Printer:
         self._graph = graph
 
     def expressions(self) -> list[str]:
-        """The outputs, each as one expression.
+        """Return each output as one expression.
 
         Raises:
-            GraphError: one cannot be expressed in C++, or is too long.
+            GraphError: an output cannot be expressed in C++, or is too long.
         """
         for node in self._graph.nodes:
             self._node(node)
         return [self._bounded(self._texts[value][0]) for value in self._graph.outputs]
 
     def body(self) -> list[str]:
-        """The statements of a function that returns the only output; values used twice are variables.
+        """Return the statements of a function that returns the only output; values used twice are variables.
 
         Raises:
-            GraphError: it cannot be expressed in C++.
+            GraphError: the graph cannot be expressed in C++.
         """
         lines: list[str] = []
         taken = {text for text, _ in self._texts.values()}
@@ -127,7 +127,7 @@ class Printer:
         if bound is None and name == "neg" and len(node.inputs) == 1:
             return f"-{enclosed(self._texts[node.inputs[0]], UNARY)}", UNARY
         if bound is None and name in _BINARY and len(node.inputs) == 2:
-            # numbers, for which there is no operator
+            # numbers, which have no operator
             return self._binary(*_BINARY[name], *(self._texts[value] for value in node.inputs))
         if bound is None:
             raise GraphError(f'"{name}" cannot be written as a C++ expression')
@@ -179,7 +179,7 @@ class Printer:
 
 
 def _item(text: str, place: int) -> str:
-    """One of several results of a call."""
+    """Return one of several results of a call."""
     return f"std::get<{place}>({text})"
 
 

@@ -1,4 +1,4 @@
-"""Derives and simplifies the formulas of an operator defined by an expression, and prints them as C++."""
+"""Derivation of the formulas of an operator defined by an expression, simplified and printed as C++."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Deriver:
         Args:
             entries: the formulas of the operators that expressions call.
             is_complex: whether tensors may be complex.
-            has_one_shape: whether all combined tensors have one shape, so that nothing is broadcast.
+            has_one_shape: whether all combined tensors have the same shape, so that nothing is broadcast.
         """
         self.entries = entries
         self._has_one_shape = has_one_shape
@@ -67,7 +67,7 @@ class Deriver:
         self._sizes = SizesOf()
 
     def graph(self, text: str, arguments: Sequence[Argument]) -> Graph:
-        """The graph of an expression.
+        """Parse the graph of an expression.
 
         Raises:
             InputError: it cannot be parsed, uses other names, or does not return a tensor.
@@ -101,7 +101,7 @@ class Deriver:
         return graph_type
 
     def operators(self, name: str, graph: Graph, arguments: Sequence[Argument], inline: bool) -> list[DerivedOperator]:
-        """An operator, and the operators of its gradients.
+        """Derive an operator, and the operators of its gradients.
 
         Args:
             name: its name.
@@ -131,7 +131,7 @@ class Deriver:
     def _backward(
         self, name: str, graph: Graph, arguments: Sequence[Argument], inputs: Mapping[str, Sizes]
     ) -> DerivedOperator:
-        """The operator that computes a gradient; its own gradients are the second derivatives."""
+        """Return the operator that computes a gradient; its own gradients are the second derivatives."""
         renamed, _ = copy_graph(graph)
         for value in renamed.inputs:
             if value.name == GRAD:
@@ -144,7 +144,7 @@ class Deriver:
         return self._operator(name, renamed, taken, self._second_derivatives(name, renamed, inputs), inputs)
 
     def _second_derivatives(self, name: str, graph: Graph, inputs: Mapping[str, Sizes]) -> dict[str, str]:
-        """The gradients of a gradient operator, which raise if they cannot be derived or are too long."""
+        """Return the gradients of a gradient operator; those that cannot be derived or are too long raise."""
         tensors = [value.name for value in graph.inputs if value.type.is_tensor]
         refusal = f'not_implemented("{name}")'
         formulas = {}
@@ -160,7 +160,7 @@ class Deriver:
         return formulas
 
     def _gradients(self, graph: Graph, names: Sequence[str], inputs: Mapping[str, Sizes]) -> dict[str, Graph]:
-        """The gradient of each variable that has one, as a separate graph."""
+        """Return the gradient of each variable that has one, as a separate graph."""
         gradient = self._guarded(lambda: differentiate(graph, self.entries, names))
         joined = gradient.joined([GRAD])
         sizes = {**inputs, GRAD: self._sizes.of(graph, inputs)[graph.outputs[0]]}
@@ -170,7 +170,7 @@ class Deriver:
         }
 
     def _single(self, graph: Graph, output: int, inputs: Mapping[str, Sizes]) -> Graph:
-        """A graph of one of the outputs, without linear blocks."""
+        """Return a graph of one of the outputs, without linear blocks."""
         single, _ = copy_graph(graph)
         single.outputs = [single.outputs[output]]
         inline_linear_blocks(single)
@@ -204,10 +204,10 @@ class Deriver:
         return DerivedOperator(name, schema, "\n".join(lines) + "\n", tuple(body))
 
     def _tangent(self, graph: Graph, tensors: Sequence[str], inputs: Mapping[str, Sizes]) -> str:
-        """The forward formula.
+        """Derive the forward formula.
 
         Raises:
-            GraphError: there is none.
+            GraphError: it cannot be derived.
         """
         sizes = {**inputs, **{name + TANGENT: inputs[name] for name in tensors}}
         tangents = jvp(graph, self.entries, tensors)
@@ -215,7 +215,7 @@ class Deriver:
             raise GraphError("the result has no derivative by its arguments")
         tangent = self._single(tangents, 1, sizes)
         (text,) = Printer(tangent, self.entries.operators, {name: name + PRIMAL for name in tensors}).expressions()
-        # a tangent must not be that of an argument itself, nor a view of it
+        # a tangent must be neither an argument's tangent itself nor a view of it
         return f"{text}.clone()" if _shares_memory(tangent.outputs[0]) else text
 
     def _expression(self, graph: Graph, names: Mapping[str, str]) -> str:

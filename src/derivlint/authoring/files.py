@@ -37,11 +37,11 @@ class Wanted(Struct, frozen=True):
 
     Attributes:
         operator: a name or a schema.
-        schema: the schema; empty if the operator or the expression says it.
-        forward: what the operator computes; empty if that is not said.
+        schema: the schema; empty if it follows from the operator or the expression.
+        forward: the expression that the operator computes, or empty.
         inline: whether derived gradients are in the entry.
         is_complex: whether gradients are derived for complex numbers.
-        has_one_shape: whether all tensors that meet in the expression have one shape.
+        has_one_shape: whether all tensors combined in the expression have the same shape.
         non_differentiable: arguments and outputs without gradient.
     """
 
@@ -58,10 +58,10 @@ class NewOperator(Struct, frozen=True):
     """The files of a new operator.
 
     Attributes:
-        name: its name, as it can be part of a file name.
-        files: the texts, by the names of the files.
+        name: its name, valid in file names.
+        files: the texts by file name.
         is_known: whether PyTorch already has the operator.
-        from_book: the operators whose derivatives come from the operator book, since the file lacks them.
+        from_book: the operators without an entry in the file, whose derivatives come from the operator book.
     """
 
     name: str
@@ -71,10 +71,10 @@ class NewOperator(Struct, frozen=True):
 
 
 def new_operator(request: Wanted, natives: NativeFunctions, model: Model | None) -> NewOperator:
-    """The files of an operator.
+    """Create the files of an operator.
 
     Args:
-        request: the operator to write.
+        request: the request.
         natives: the existing operators.
         model: a file with the entries of the operators that an expression calls; only needed for an expression.
 
@@ -155,13 +155,13 @@ def numbers(request: Wanted, model: Model) -> str:
 
 
 def stanza(schema: str) -> str:
-    """The entry of an operator in native_functions.yaml: one kernel for all devices."""
+    """Return the operator's entry in native_functions.yaml: one kernel for all devices."""
     name = str(parse_schema(schema).name).replace(".", "_")
     return f"- func: {schema}\n  variants: function\n  dispatch:\n    CompositeExplicitAutograd: {name}\n"
 
 
 def _schema(request: Wanted, natives: NativeFunctions) -> str:
-    """The schema of the requested operator."""
+    """Return the schema of the requested operator."""
     if "(" in request.operator:
         if request.schema:
             raise InputError("OP and --schema both hold a schema; give one")
@@ -200,14 +200,14 @@ def _derived(request: Wanted, signature: OperatorSignature, entries: Entries) ->
 
 
 def _taken(natives: NativeFunctions) -> frozenset[str]:
-    """The names of existing functions for formulas."""
+    """Return the names of existing functions for formulas."""
     names = {name.partition(".")[0] for name in natives.operator_names()}
     declared: Iterable[str] = (natives.declarations or {}).get("functions", {})
     return frozenset(names.union(*_names(declared)))
 
 
 def _names(declared: object) -> list[set[str]]:
-    """All names in the JSON of declarations, at any depth of namespaces."""
+    """Yield all names in the JSON of declarations, at any depth of namespaces."""
     names: list[set[str]] = [set()]
     if isinstance(declared, Mapping):
         for key, value in declared.items():
@@ -235,7 +235,7 @@ def _source(helpers: Sequence[HelperSkeleton]) -> str:
 
 
 def _kernels(derived: Sequence[DerivedOperator]) -> str:
-    """The kernels of operators defined by expressions."""
+    """Return the kernels of operators defined by expressions."""
     pieces = []
     for operator in derived:
         parameters = ", ".join(parameter(argument) for argument in parse_schema(operator.schema).arguments.flat_non_out)
@@ -247,7 +247,7 @@ def _kernels(derived: Sequence[DerivedOperator]) -> str:
 
 
 def _configuration(natives: NativeFunctions, *, headers: bool, operators: bool) -> str:
-    """A configuration for checking the entry in its folder."""
+    """Return a configuration for checking the entry in its folder."""
     lines = [f'torch = "{natives.version}"'] if natives.version is not None else []
     if operators:
         lines.append(f'native-functions = ["{NATIVE_FUNCTIONS}"]')

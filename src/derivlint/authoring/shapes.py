@@ -1,4 +1,4 @@
-"""Sizes of gradients: detects sums to the sizes of broadcast operands.
+"""Sizes of gradients, and sums to the sizes of broadcast operands.
 
 A value of an elementwise operator has the broadcast sizes of its operands; any other operator returns a tensor with
 sizes of its own. Two values certainly have the same sizes if both are broadcast from the same tensors. A formula need
@@ -28,14 +28,14 @@ class SizesOf:
         self._numbers: dict[Hashable, int] = {}
 
     def of_input(self, name: str) -> Sizes:
-        """The sizes of an argument of the operator."""
+        """Return the sizes of an argument of the operator."""
         return frozenset({self._number(name)})
 
     def _number(self, key: Hashable) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def of(self, graph: Graph, inputs: Mapping[str, Sizes]) -> dict[GraphValue, Sizes]:
-        """The sizes of every value of a graph, whose inputs have known ones."""
+        """Return the sizes of every value of a graph, from those of its inputs."""
         numbers: dict[GraphValue, int] = {}
         sizes: dict[GraphValue, Sizes] = {}
         for value in graph.inputs:
@@ -55,7 +55,7 @@ class SizesOf:
 
     @staticmethod
     def _found(node: GraphNode, sizes: Mapping[GraphValue, Sizes]) -> Sizes | None:
-        """The sizes of a node's result, or None if they are its own."""
+        """Return the sizes of a node's result, or None if they are its own."""
         if node.kind == CONSTANT:
             return frozenset()
         if node.kind in _TAKEN_FROM_SIZES:
@@ -67,13 +67,12 @@ class SizesOf:
 
 
 def _keeps(node: GraphNode) -> bool:
-    """Whether an operator preserves the sizes of its argument."""
     name = operator_name(node)
     return name in Book.by_hand("like-first") or name in Book.by_hand("conjugates")
 
 
 def _asked_for(value: GraphValue, sizes: Mapping[GraphValue, Sizes]) -> Sizes | None:
-    """The sizes that a list of sizes denotes, or None."""
+    """Return the sizes that a list of sizes denotes, or None."""
     node = value.node
     return sizes.get(node.inputs[0]) if node is not None and node.kind == "aten::size" else None
 
@@ -116,7 +115,7 @@ def shorten(graph: Graph, sizes: Mapping[GraphValue, Sizes]) -> None:
 
 
 def _same_value(node: GraphNode, name: str, sizes: Mapping[GraphValue, Sizes]) -> GraphValue | None:
-    """The operand with the same sizes that a node returns unchanged, or None."""
+    """Return the operand with the same sizes that a node returns unchanged, or None."""
     if len(node.outputs) != 1 or not node.output.type.is_tensor:
         return None
     own = sizes[node.output]

@@ -19,8 +19,8 @@ class OperatorSignature(Struct, frozen=True):
     Attributes:
         schema: its schema.
         inputs: the arguments that have a gradient.
-        integral: the tensors among the arguments that have none.
-        outputs: for each output whether it has a gradient.
+        integral: the tensor arguments that have none.
+        outputs: whether each output has a gradient.
     """
 
     schema: FunctionSchema
@@ -30,7 +30,7 @@ class OperatorSignature(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name for functions and files: without an overload's dot."""
+        """The name for functions and files, without the dot of an overload."""
         return str(self.schema.name).replace(".", "_")
 
     @property
@@ -50,7 +50,7 @@ class OperatorSignature(Struct, frozen=True):
 
 
 def output_names(schema: FunctionSchema) -> tuple[str, ...]:
-    """The names of an operator's outputs in formulas."""
+    """Return the names of an operator's outputs in formulas."""
     returns = schema.returns
     if len(returns) == 1:
         return (returns[0].name or RESULT,)
@@ -62,10 +62,10 @@ def signature_of(text: str, non_differentiable: Collection[str] = ()) -> Operato
 
     Args:
         text: the schema.
-        non_differentiable: arguments and outputs that have no gradient, in addition to those that the names say.
+        non_differentiable: arguments and outputs without gradient, in addition to those guessed by name.
 
     Raises:
-        InputError: the text is not a schema, or one of an operator without tensors or of another kind.
+        InputError: the text is not a schema, or the operator has no tensors or is of an unsupported kind.
     """
     try:
         schema = parse_schema(text)
@@ -93,7 +93,7 @@ def signature_of(text: str, non_differentiable: Collection[str] = ()) -> Operato
 
 
 def parameter(argument: Argument) -> str:
-    """A C++ parameter for an argument of a helper; a missing tensor is an undefined one."""
+    """Return the C++ parameter for an argument of a helper; a missing tensor is an undefined one."""
     type_ = str(argument_type(argument.type, write=False)).replace("::std::", "std::").replace(" &", "&")
     if str(argument.type) == "Tensor?":
         type_ = "const at::Tensor&"

@@ -1,4 +1,4 @@
-"""The entry of an operator from its schema alone, with skeletons of the functions that it calls."""
+"""The entry of an operator from its schema, with skeletons of the functions that it calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class HelperSkeleton(Struct, frozen=True):
 
     Attributes:
         declaration: its declaration, without the semicolon.
-        purpose: what it computes.
+        purpose: the description of its result.
     """
 
     declaration: str
@@ -26,7 +26,7 @@ class HelperSkeleton(Struct, frozen=True):
 
     @property
     def skeleton(self) -> str:
-        """Its definition with an empty body."""
+        """The definition with an empty body."""
         return (
             f'{self.declaration} {{\n  // {self.purpose}\n  TORCH_CHECK_NOT_IMPLEMENTED(false, "to be written");\n}}\n'
         )
@@ -42,7 +42,7 @@ class EntrySkeleton(Struct, frozen=True):
 def skeleton(
     signature: OperatorSignature, taken: Collection[str], *, has_foreach: bool, is_method: bool
 ) -> EntrySkeleton:
-    """The entry of an operator, with a function of its own for each gradient and each tangent.
+    """Return the entry of an operator, with a new function for each gradient and each tangent.
 
     Args:
         signature: the operator.
@@ -90,7 +90,7 @@ def skeleton(
 
 
 def _applied_to_tangent(signature: OperatorSignature, is_method: bool) -> str:
-    """The operator applied to the tangents of its arguments."""
+    """Return the call of the operator on the tangents of its arguments."""
     names = [f"{item.name}_t" if item in signature.inputs else item.name for item in signature.arguments]
     suffix = "_symint" if any("SymInt" in str(item.type) for item in signature.arguments) else ""
     name = f"{signature.schema.name.base}{suffix}"
@@ -98,7 +98,7 @@ def _applied_to_tangent(signature: OperatorSignature, is_method: bool) -> str:
 
 
 def _tangents(signature: OperatorSignature) -> Iterator[tuple[str, str]]:
-    """The arguments of the helper of a forward formula, each with its parameter."""
+    """Yield the arguments of a forward formula's helper, with their parameters."""
     for argument in signature.arguments:
         if argument in signature.inputs:
             for suffix in ("_p", "_t"):
@@ -112,7 +112,7 @@ def _is_list(type_: Type) -> bool:
 
 
 def _free(stem: str, taken: Collection[str]) -> str:
-    """An unused function name."""
+    """Return an unused function name."""
     name, number = stem, 1
     while name in taken:
         number += 1

@@ -14,8 +14,8 @@ from derivlint.source import visible
 def clean() -> None:
     """Empty the cache.
 
-    Removes cached results, header declarations, precompiled headers and builds; nothing else in the folder. Later runs
-    recreate them. The folder is $DERIVLINT_CACHE_DIR, else the system's folder for caches.
+    Removes cached results, header declarations, precompiled headers and builds, and nothing else. Later runs recreate
+    them. The cache is in $DERIVLINT_CACHE_DIR, else in the user's cache folder.
     """
     done = clean_cache()
     if done.folder is None:

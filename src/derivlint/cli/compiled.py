@@ -1,4 +1,4 @@
-"""Messages of a compiler about emitted files, which name places in the YAML (:mod:`derivlint.emit.places`)."""
+"""Compiler messages about emitted files, mapped to the YAML by :mod:`derivlint.emit.places`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.model import DerivativeFormula, Model
 from derivlint.source import Span
 
-#: clang and g++ write the same form.
+#: The form of clang and g++.
 _MESSAGE = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:(?P<column>\d+):)? +(?:fatal )?error: (?P<text>.*)$")
 
 
 class CompilerMessages(Struct, frozen=True):
-    """The messages of a compiler about emitted files.
+    """Compiler messages about emitted files.
 
     Attributes:
-        diagnostics: the messages about formulas, each once.
-        unplaced: its errors elsewhere, as it wrote them.
+        diagnostics: the messages about formulas, without duplicates.
+        unplaced: errors elsewhere, verbatim.
     """
 
     diagnostics: list[Diagnostic]
@@ -31,11 +31,11 @@ class CompilerMessages(Struct, frozen=True):
 
 
 def messages_of(model: Model, outputs: Iterable[str]) -> CompilerMessages:
-    """The errors in what a compiler printed.
+    """Parse the errors in a compiler's output.
 
     Args:
         model: the model that the files were emitted from.
-        outputs: what it printed for each file.
+        outputs: the compiler's output for each file.
     """
     source = model.source
     name = PurePath(source.path).name
@@ -55,7 +55,7 @@ def messages_of(model: Model, outputs: Iterable[str]) -> CompilerMessages:
             formula = next((item for item in formulas if item.value_span.start <= offset < item.value_span.end), None)
             diagnostic = _diagnostic(model, formula, offset, match["text"])
             before = by_place.get(diagnostic.span.start)
-            # the code of other variants is made of the same formula, sometimes with longer names of types
+            # other variants are generated from the same formula, sometimes with longer type names
             if before is None or len(diagnostic.message) < len(before[0].message):
                 by_place[diagnostic.span.start] = (diagnostic, formula)
     refused = [formula for _, formula in by_place.values() if formula is not None]
@@ -79,6 +79,6 @@ def _diagnostic(model: Model, formula: DerivativeFormula | None, offset: int, me
 
 
 def _token(formula: DerivativeFormula, offset: int) -> Span:
-    """The token of a formula at a character of the file; else the whole formula."""
+    """Return the span of the token of a formula at an offset of the file, else that of the whole formula."""
     spans = (formula.span_of(token) for token in tokens(formula.parsed.text)) if formula.is_expression else ()
     return next((span for span in spans if span.start <= offset < span.end), formula.value_span)

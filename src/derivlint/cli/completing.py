@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 
 
 def rules(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of rules; options take several, separated by commas."""
+    """Complete rule names; options accept several, separated by commas."""
     from derivlint.rules import NAMES
 
     return _listed(incomplete, NAMES)
 
 
 def operators(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of operators; options take several, separated by commas."""
+    """Complete operator names; options accept several, separated by commas."""
     from derivlint.schema import load_index
 
     return _listed(incomplete, load_index().operator_names())
 
 
 def versions(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The releases that are bundled, and the installed one."""
+    """Complete versions: the bundled releases and the installed one."""
     from derivlint.operators.history import bundled_versions
     from derivlint.project.operators import INSTALLED
 
@@ -35,7 +35,7 @@ def versions(context: click.Context, parameter: click.Parameter, incomplete: str
 
 
 def _listed(incomplete: str, names: Iterable[str]) -> list[CompletionItem]:
-    """The names that the last of several can become."""
+    """Complete the last name of a comma-separated list."""
     from click.shell_completion import CompletionItem
 
     before, comma, last = incomplete.rpartition(",")

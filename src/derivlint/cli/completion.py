@@ -9,7 +9,7 @@ from derivlint.cli.shared.terminal import write
 
 SHELLS = ("bash", "zsh", "fish")
 PROGRAM = "derivlint"
-#: The variable through which the shell requests completions; click derives its name from that of the program.
+#: The environment variable of completion requests; click derives it from the program's name.
 VARIABLE = f"_{PROGRAM.upper()}_COMPLETE"
 
 #: The line of ``\b`` keeps click from wrapping the lines below it.
@@ -30,5 +30,5 @@ def completion(shell: str) -> None:
     assert completion_class is not None
     command = click.get_current_context().find_root().command
     complete = completion_class(command, {}, PROGRAM, VARIABLE)
-    # the method for this runs the installed bash for its version, and prints warnings about it
+    # click's own method runs bash to get its version, and prints warnings about it
     write((complete.source_template % complete.source_vars()).strip() + "\n")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Report = TypeVar("Report", bound="CoverageReport | JudgedReport")
 
-#: What can be missing; the values of :class:`derivlint.analysis.differentiability.coverage.Aspect`.
+#: The values of ``--missing``: :class:`derivlint.analysis.differentiability.coverage.Aspect`.
 ASPECTS = ("backward", "forward", "double-backward", "forward-over-reverse", "complex")
 
 
@@ -91,7 +91,7 @@ def _show(
     to_markdown: Callable[[Report], str],
     to_lines: Callable[[Report], Iterable[Line]],
 ) -> None:
-    """Print a report of each file in one of the formats."""
+    """Print a report for each file."""
     if output_format == "json":
         write_json(to_json(reports))
         return
@@ -136,7 +136,7 @@ def _of_operators(model: Model, covered: CoverageOfModel, ops: tuple[str, ...]) 
 
 
 def _named(model: Model, name: str) -> list[NativeFunction]:
-    """The operators of a name; of a base name the overloads that are not out variants."""
+    """Return the operators of a name; for a base name, the overloads that are not out variants."""
     if "." in name:
         exact = model.natives.operator(name)
         return [exact] if exact is not None else []
@@ -144,7 +144,7 @@ def _named(model: Model, name: str) -> list[NativeFunction]:
 
 
 def _functions(model: Model, name: str) -> Iterable[NativeFunction]:
-    """The functions that a name means.
+    """Return the functions of a name.
 
     Raises:
         InputError: there are none.

@@ -13,7 +13,7 @@ from derivlint.cli.shared.options import rule_names, source_options
 from derivlint.cli.shared.terminal import write
 from derivlint.project.errors import InputError
 
-#: Higher derivatives grow without bounds.
+#: The maximum order: higher derivatives grow without bounds.
 MAX_ORDER = 6
 
 
@@ -65,7 +65,7 @@ def derive(
     EXPR calls operators, "sigmoid(mul(a, b))", optionally after definitions, "h = mul(a, b); sum(h, [0], True)". C++ as
     in formulas works as well: "a * b.sigmoid()". A text that begins with "graph(" is read as a TorchScript graph.
 
-    Each line of the result names its entries and their lines. An operator without an entry has the derivative of the
+    Each line of the result names its entries and their lines. Operators without an entry have their derivatives in the
     operator book.
     """
     from derivlint.api.derivation import Differentiator

@@ -30,7 +30,7 @@ def index() -> None:
 @click.option("--tags", type=EXISTING, help="Read this tags.yaml.")
 @click.option("--torch", metavar="VERSION|installed", help="Use release 2.1 to 2.15 or the installed torch.")
 def show(operator: str, native_functions: tuple[Path, ...], tags: Path | None, torch: str | None) -> None:
-    """Print what is known of OPERATOR, such as add or add.Tensor: its overloads, variants, kernels and relations."""
+    """Print the overloads, variants, kernels and relations of OPERATOR, such as add or add.Tensor."""
     from derivlint.formats.rule_page import operator_lines
     from derivlint.schema import describe_operator
 

@@ -18,14 +18,14 @@ HOST = "127.0.0.1"
 
 
 class LogFormatter(logging.Formatter):
-    """Log entries made visible; the message is one line, a traceback below it several."""
+    """Formats log entries: the message on one line with control characters escaped, a traceback below."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        """The entry without its traceback."""
+        """Format the entry without its traceback."""
         return visible_line(super().formatMessage(record))
 
     def format(self, record: logging.LogRecord) -> str:
-        """The entry."""
+        """Format the entry."""
         return visible_page(super().format(record))
 
 
@@ -49,7 +49,7 @@ def lsp(stdio: bool, tcp: int | None) -> None:
     log = logging.StreamHandler()
     log.setFormatter(LogFormatter("derivlint: %(levelname)s: %(message)s"))
     logging.basicConfig(handlers=[log], level=logging.WARNING)
-    # failures are logged by the server itself, once
+    # the server logs failures itself, once
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
     server = create_server()
     if tcp is not None:
@@ -58,5 +58,5 @@ def lsp(stdio: bool, tcp: int | None) -> None:
         except OSError as error:
             raise InputError(f"cannot listen on port {tcp} of {HOST}: {error.strerror or error}") from error
         click.get_current_context().exit(status)
-    # standard output is the wire: other output would corrupt the messages
+    # standard output carries the protocol: other output would corrupt messages
     click.get_current_context().exit(serve_streams(server, sys.stdin.buffer, take_wire()))

@@ -1,4 +1,4 @@
-"""The command line: the group and its commands, each imported when it is called."""
+"""The command line: the group and its commands, which are imported on demand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from derivlint.project.untrusted import VARIABLE, is_requested
 from derivlint.source.reading import forget_accepted
 from derivlint.version import __version__, version_text
 
-#: Each command and the module that holds it.
+#: The module of each command.
 COMMANDS = {
     "check": "derivlint.cli.checking.check",
     "clean": "derivlint.cli.clean",
@@ -35,7 +35,7 @@ COMMANDS = {
     "verify": "derivlint.cli.verification.verify",
 }
 
-#: The commands whose purpose is to compile and run the code in files.
+#: The commands that compile and run the code in files, which ``--untrusted`` excludes.
 RUNS_CODE = ("run", "verify")
 
 
@@ -43,11 +43,11 @@ class LazyGroup(click.Group):
     """A group whose commands are imported on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands."""
+        """Return the names of all commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a name, or None."""
+        """Return the command of a name, or None."""
         module = COMMANDS.get(cmd_name)
         if module is None:
             return None
@@ -56,7 +56,7 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands in groups."""
+        """Write the list of commands in groups."""
         from derivlint.cli.shared.help import format_commands
 
         format_commands(self, ctx, formatter)
@@ -64,7 +64,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments name; a misspelt one is reported with the one that is probably meant."""
+        """Look up the command; report a misspelt name with a suggestion."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from derivlint.lint.wording import did_you_mean
 
@@ -75,7 +75,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; a user error is reported, with the exit status of wrong usage."""
+        """Run the command; report user errors with the exit status of wrong usage."""
         forget_accepted()
         try:
             return super().invoke(ctx)
@@ -101,20 +101,20 @@ def run(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except SystemExit:
-        # what click makes of a reader that went away, which is not an error
+        # click raises this when the reader of a pipe exits, which is not an error
         failed_stream()
         return CLEAN
     except Exception as error:
         return _failed(error)
     lost = failed_stream()
     if lost is not None and not isinstance(lost, BrokenPipeError):
-        # messages that could not be written
+        # messages could not be written
         return USAGE
     return status if isinstance(status, int) else CLEAN
 
 
 def _failed(error: Exception) -> int:
-    """Report the error that ended a command on standard error, if that can be written; return the exit status."""
+    """Report the error that ended a command on standard error, if possible, and return the exit status."""
     lost = failed_stream() if isinstance(error, OSError) else None
     with suppress(OSError):
         if isinstance(error, click.ClickException):
@@ -122,7 +122,7 @@ def _failed(error: Exception) -> int:
         elif lost is not None:
             warn(f"cannot write the output: {lost.strerror or lost}")
         elif isinstance(error, OSError):
-            # an unforeseen error of a file or a folder
+            # an unexpected file system error
             cause = f'cannot use "{error.filename}"' if error.filename is not None else "the system refuses a call"
             warn(f"{cause}: {error.strerror or error}")
         else:

@@ -85,7 +85,7 @@ def new(
     if (inline or is_complex or same_shape or verify) and not forward:
         raise InputError("--inline, --complex, --same-shape and --verify are for what --forward derives")
     request = Wanted(operator, schema, forward, inline, is_complex, same_shape, non_differentiable)
-    # only the derivatives of an expression are made of those in a file
+    # only derivatives of an expression are composed from the entries of a file
     model = (
         load_model(paths, stdin_filename, no_config, FallbackPolicy.BOOK, **setting_options).model
         if forward or paths
@@ -109,7 +109,7 @@ def new(
 
 
 def _operators(lookup: SettingsOfFiles) -> NativeFunctions:
-    """The operators that a derivatives file in the working folder would be read against."""
+    """Return the operators that apply to a derivatives file in the working folder."""
     folder = Path.cwd()
     return load_operators(operators_for(folder, lookup.of_folder(folder))).natives
 
@@ -118,7 +118,7 @@ def _write(out: Path, made: NewOperator, force: bool) -> None:
     """Write the files, all or none of them.
 
     Raises:
-        InputError: there are files of these names, or they cannot be written.
+        InputError: files of these names exist, or cannot be written.
     """
     present = [name for name in made.files if os.path.lexists(out / name)]
     if present and not force:

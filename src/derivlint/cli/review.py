@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from derivlint.project.git import Revision
     from derivlint.review import Version
 
-#: A file that was not there has no entries.
+#: The text of a file that did not exist: no entries.
 NOTHING = "[]\n"
 
 
@@ -83,10 +83,10 @@ def review(
 
 
 def _versions(arguments: tuple[str, ...], lookup: SettingsOfFiles, scratch: Path) -> tuple[Version, Version]:
-    """The two versions that the arguments name.
+    """Return the two versions that the arguments name.
 
     Raises:
-        InputError: they name something else, or a version cannot be read.
+        InputError: the arguments are neither a revision nor two files, or a version cannot be read.
     """
     if len(arguments) == 2 and all(map(os.path.exists, arguments)):
         inputs = resolve_inputs(lookup, arguments, None, FallbackPolicy.NEVER)
@@ -118,7 +118,7 @@ def _versions(arguments: tuple[str, ...], lookup: SettingsOfFiles, scratch: Path
 
 
 def _since(name: str, inputs: ResolvedInputs, scratch: Path) -> tuple[Version, Version]:
-    """A file in a revision, and as it is; where its native functions changed, each with its own."""
+    """Return a file in a revision and its current state, each with its own native functions if those changed."""
     from derivlint.project.git import Revision
 
     (path,) = inputs.files
@@ -138,7 +138,7 @@ def _since(name: str, inputs: ResolvedInputs, scratch: Path) -> tuple[Version, V
 
 
 def _earlier(operators: Operators, revision: Revision, scratch: Path) -> Operators:
-    """The operators with the files of native functions as they were, where those have changed."""
+    """Return the operators with the files of native functions in the revision, if those changed."""
     files = []
     for number, path in enumerate(operators.native_functions):
         then = revision.text_of(path)

@@ -17,7 +17,7 @@ from derivlint.project.settings import unknown_rule
 from derivlint.rules import EXTRA_FINDINGS, NAMES, RENAMED, load_rule, load_rules
 
 VERSION = 1
-#: The widest page on a terminal: longer lines are hard to read.
+#: The maximum width of a page: longer lines are hard to read.
 MAX_WIDTH = 100
 
 
@@ -69,7 +69,7 @@ def rule(name: str | None, every: bool, output_format: str) -> None:
         _write_json([rule_document(item) for item in chosen])
         return
     text = "\n".join(map(rule_page, chosen))
-    # Markdown is text that people can read; on a terminal it may look better than that
+    # Markdown is readable as it is; on a terminal it is rendered
     if output_format == "text" and is_terminal() and wants_color("auto"):
         write_rendered(_drawn(text))
     else:

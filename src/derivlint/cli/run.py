@@ -1,4 +1,4 @@
-"""``derivlint run``: a program with the derivatives of a file in place of the installed PyTorch's."""
+"""``derivlint run``: run a program with the derivatives of a file in place of the installed PyTorch's."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 _START = Path(__file__).parents[1] / "runtime" / "start.py"
 _SEPARATOR = "--"
-#: The end of a message about a step that is done.
+#: The end of the message about a completed step.
 _DONE = re.compile(r" in \d+\.\d s$")
-#: So many messages of the compiler that are about no formula are printed.
+#: The maximum number of printed compiler messages that are not about formulas.
 _MOST_MESSAGES = 5
 
 
 class Program(Struct, frozen=True):
-    """A Python program as ``python`` takes it.
+    """A Python program, in the forms that ``python`` accepts.
 
     Attributes:
         kind: ``file``, ``module`` or ``code``; empty for an interactive shell.
@@ -55,10 +55,10 @@ class Program(Struct, frozen=True):
 
     @classmethod
     def read(cls, words: Sequence[str]) -> Program:
-        """The program that the words after ``--`` name.
+        """Parse the program after ``--``.
 
         Raises:
-            InputError: they name none.
+            InputError: it is not a valid program.
         """
         kinds = {"-m": "module", "-c": "code"}
         if not words:
@@ -76,16 +76,16 @@ class Program(Struct, frozen=True):
 
 
 class RunCommand(GroupedCommand):
-    """A command whose arguments after ``--`` are those of a program."""
+    """A command that passes the arguments after ``--`` to a program."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments before ``--``, and keep the others."""
+        """Parse the arguments before ``--``, and store the rest."""
         place = args.index(_SEPARATOR) if _SEPARATOR in args else len(args)
         ctx.obj = tuple(args[place + 1 :])
         return super().parse_args(ctx, args[:place])
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """The usage, with the program."""
+        """Return the usage, with the program."""
         return [*super().collect_usage_pieces(ctx), "[-- PROGRAM [ARGS]...]"]
 
 
@@ -141,10 +141,10 @@ class _Run(Struct, frozen=True):
     setting_options: dict[str, Any]
 
     def prepared(self, paths: tuple[str, ...], words: Sequence[str]) -> tuple[list[Path], Program]:
-        """Compile what is replaced; the libraries, and the program.
+        """Compile the replaced entries; return the libraries and the program.
 
         Raises:
-            InputError: something is missing, or no code can be made.
+            InputError: a requirement is missing, or no code can be generated.
         """
         from derivlint.api.replacing import ReplacementError, findings_in, parts_to_replace, replace_operators
 
@@ -177,7 +177,7 @@ class _Run(Struct, frozen=True):
     def _loaded(self, paths: tuple[str, ...], program: Program) -> Loaded:
         options = {**self.setting_options, "torch": self.setting_options.get("torch") or "installed"}
         if not paths:
-            # the file that a check would take, and not that of the installed torch, with which it is compared
+            # the default file of a check, not that of the installed torch, which it is compared with
             lookup = SettingsOfFiles(self.no_config, **self.setting_options)
             paths = tuple(resolve_inputs(lookup, (), None, FallbackPolicy.WHEREVER_NONE_IS_FOUND).files)
         loaded = load_model(paths, None, self.no_config, **options)
@@ -199,7 +199,7 @@ class _Run(Struct, frozen=True):
         self._say(f"ready in {seconds:.1f} s")
 
     def again(self, paths: tuple[str, ...], words: Sequence[str]) -> None:
-        """Compile and run once, in a process that ends with the program."""
+        """Compile and run once, in a child process."""
         libraries, program = self.prepared(paths, words)
         with tempfile.TemporaryDirectory(prefix="derivlint-") as folder:
             task = self._task(libraries, program, Path(folder))
@@ -207,13 +207,13 @@ class _Run(Struct, frozen=True):
         self._say(f"the program ended with status {status}")
 
     def replace_process(self, libraries: Sequence[Path], program: Program) -> NoReturn:
-        """Become the program, in a fresh interpreter; with a comparison, run it on stock before."""
+        """Replace this process by the program in a new interpreter; for a comparison, first run it on stock."""
         folder = Path(tempfile.mkdtemp(prefix="derivlint-")) if self.compare else None
         task = self._task(libraries, program, folder)
         os.execv(sys.executable, _command(task, program))
 
     def _task(self, libraries: Sequence[Path], program: Program, folder: Path | None) -> dict[str, Any]:
-        """The task of the process; with a comparison, the program has first run without the libraries."""
+        """Return the task of the new process; for a comparison, first run the program without the libraries."""
         task = {
             "libraries": list(map(str, libraries)),
             "kind": program.kind,
@@ -238,7 +238,7 @@ def _command(task: dict[str, Any], program: Program) -> list[str]:
 
 
 def _report(loaded: Loaded, error: ReplacementError) -> None:
-    """Print what the compiler refuses: in formulas at their places, elsewhere as it is."""
+    """Print compiler errors: those in formulas with their locations in the YAML, others verbatim."""
     from derivlint.cli.compiled import messages_of
 
     messages = messages_of(loaded.model, [error.output])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: What can be missing; values of :class:`derivlint.analysis.differentiability.coverage.Aspect`.
 MISSING = ("backward", "forward", "double-backward")
-#: How the arguments end or begin that are files, whether they exist or not.
+#: Suffixes and prefixes of arguments that are files, existing or not.
 _SUFFIXES = (".yaml", ".yml")
 
 
@@ -136,10 +136,10 @@ def _is_path(name: str) -> bool:
 def _run(
     loaded: Loaded, suggestions: tuple[Suggestion, ...], compiler: str | None, progress: Progress
 ) -> tuple[Suggestion, ...]:
-    """The suggestions after a run of their candidates in the installed PyTorch.
+    """Return the suggestions that runs in the installed PyTorch do not refute.
 
     Raises:
-        InputError: something that a run needs is missing.
+        InputError: a requirement of the run is missing.
     """
     from derivlint.compiler.children import processors
     from derivlint.verify.runner import QUICK, RunOptions
@@ -154,10 +154,10 @@ def _run(
 
 
 def _apply(loaded: Loaded, suggestions: Sequence[Suggestion], writes: bool) -> None:
-    """Write the best suggestions into a file, or print the difference.
+    """Write the best suggestions into a file, or print a diff.
 
     Raises:
-        InputError: the file cannot be written, or changed meanwhile.
+        InputError: the file cannot be written, or was changed meanwhile.
     """
     from derivlint.cli.checking.fixing import unified_diff, write_fixed
     from derivlint.repair.candidates import edited

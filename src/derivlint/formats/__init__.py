@@ -1,6 +1,6 @@
 """Output formats of findings, coverage and the model.
 
-Begin with :mod:`derivlint.formats.registry`, which lists the formats of ``check``; each is a function of a
+Read :mod:`derivlint.formats.registry` first, which lists the formats of ``check``; each is a function of a
 :class:`~derivlint.formats.report.Report`. ``text`` renders excerpts, ``places`` converts columns to each consumer's
 unit. ``machine`` holds JSON, SARIF and the other formats for programs; ``coverage`` prints coverage, ``rule_page``
 a rule or an operator.

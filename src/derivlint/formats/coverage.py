@@ -20,14 +20,14 @@ from derivlint.lint.wording import counted
 from derivlint.model.keys import DEFAULT
 from derivlint.source import SourceFile
 
-#: The version of the JSON of operators, and of that of checks.
+#: The versions of the JSON formats of operators and of checks.
 VERSION, JUDGED_VERSION = 1, 1
 STYLES = {Answer.YES: "green", Answer.PARTIAL: "yellow", Answer.NO: "red", Answer.UNKNOWN: "dim"}
 YES, NO, NOT_ASKED = "yes", "no", "-"
 JUDGED_STYLES = {YES: "green", NO: "red", NOT_ASKED: "dim"}
-#: The columns between columns.
+#: The blanks between columns.
 GAP = 2
-#: A row of a table: the operator, its answers, each with its style, and the reasons.
+#: A row of a table: the operator, the answers with their styles, and the reasons.
 Row: TypeAlias = tuple[str, list[tuple[str, str]], str]
 
 
@@ -58,7 +58,7 @@ class JudgedReport(Struct, frozen=True):
 def table_lines(
     questions: Sequence[str], rows: Sequence[Row], summary: Iterable[str], reasons: str | None = None
 ) -> Iterator[Line]:
-    """A table for a terminal: one line for each row, then the totals; with the reasons if their column has a title."""
+    """Format a table for a terminal: a line per row, then the totals; with the reasons if their column has a title."""
     names = [printable(name) for name, _, _ in rows]
     first = max(map(len, (*names, "operator"))) + GAP
     widths = [len(text) + GAP for text in questions]
@@ -68,7 +68,7 @@ def table_lines(
         line = [Piece(name.ljust(first))]
         for (text, style), width in zip(answers, widths, strict=True):
             line += [Piece(text, style), Piece(" " * (width - len(text)))]
-        # nothing but blanks after the last answer
+        # only blanks follow the last answer
         yield [*line, Piece(printable(why))] if reasons and why else line[:-1]
     yield []
     yield from ([Piece(text)] for text in summary)
@@ -77,7 +77,7 @@ def table_lines(
 def table_markdown(
     title: str, questions: Sequence[str], rows: Iterable[Row], summary: Iterable[str], reasons: str
 ) -> str:
-    """A page of Markdown with the totals, then a table of the same columns and the reasons."""
+    """Format a page of Markdown: the totals, then a table with the reasons."""
     lines = [f"# {title}", "", *(f"- {text.strip()}" for text in summary)]
     lines += ["", f"| {' | '.join(('operator', *questions, reasons))} |", "|" + " --- |" * (len(questions) + 2)]
     for name, answers, why in rows:
@@ -86,7 +86,7 @@ def table_markdown(
 
 
 def cell(text: str) -> str:
-    """A text as it can be in a table of Markdown."""
+    """Escape the text of a cell in a Markdown table."""
     return printable(text).replace("|", "\\|").replace("_", "\\_")
 
 
@@ -94,18 +94,18 @@ ASPECTS = [aspect.value for aspect in Aspect]
 
 
 def coverage_lines(report: CoverageReport) -> Iterator[Line]:
-    """A table for a terminal: one line for each operator, then the totals."""
+    """Format the coverage of operators for a terminal: a line per operator, then the totals."""
     return table_lines(ASPECTS, _coverage_rows(report), coverage_summary(report))
 
 
 def coverage_markdown(report: CoverageReport) -> str:
-    """A page of Markdown with the totals and the table, including the reasons for each row."""
+    """Format the coverage of operators as Markdown: the totals, then the table with reasons."""
     title = f"Coverage of {cell(report.source.path)}"
     return table_markdown(title, ASPECTS, _coverage_rows(report), coverage_summary(report), "why")
 
 
 def _coverage_rows(report: CoverageReport) -> list[Row]:
-    """The operators, with the dispatch key where that is not ``Default``, and each of their reasons once."""
+    """Return a row per operator, with the dispatch key unless it is ``Default``, and distinct reasons."""
     rows: list[Row] = []
     for row in report.rows:
         name = row.name if row.key in (None, DEFAULT) else f"{row.name} [{row.key}]"
@@ -124,7 +124,7 @@ def _coverage_rows(report: CoverageReport) -> list[Row]:
 
 
 def coverage_summary(report: CoverageReport) -> Iterator[str]:
-    """The totals: the number of operators with each answer."""
+    """Format the totals: the number of operators with each answer."""
     left_out = sum(row.way is Way.NON_DIFFERENTIABLE for row in report.rows)
     differentiable = len(report.rows) - left_out
     yield f"{counted(differentiable, 'operator')} that can be differentiated, {left_out:,} that cannot by declaration"
@@ -135,7 +135,7 @@ def coverage_summary(report: CoverageReport) -> Iterator[str]:
 
 
 def totals(rows: Iterable[Coverage]) -> dict[Aspect, dict[Answer, int]]:
-    """The number of each answer, over the operators that can be differentiated."""
+    """Count each answer over the differentiable operators."""
     counts = {aspect: dict.fromkeys(Answer, 0) for aspect in Aspect}
     for row in rows:
         if row.way is not Way.NON_DIFFERENTIABLE:
@@ -145,7 +145,7 @@ def totals(rows: Iterable[Coverage]) -> dict[Aspect, dict[Answer, int]]:
 
 
 def render_coverage_json(reports: Sequence[CoverageReport]) -> str:
-    """The coverage of several files as one JSON document with a line end."""
+    """Render the coverage of several files as one JSON document with a line end."""
     return document_text({"version": VERSION, "files": [_coverage_file(report) for report in reports]})
 
 
@@ -192,12 +192,12 @@ QUESTIONS = [question.value for question in Question]
 
 
 def judged_lines(report: JudgedReport) -> Iterator[Line]:
-    """A table for a terminal: one line for each entry, with the reasons after it, then the totals."""
+    """Format the coverage of checks for a terminal: a line per entry with reasons, then the totals."""
     return table_lines(QUESTIONS, _judged_rows(report), _judged_summary(report), "why not")
 
 
 def judged_markdown(report: JudgedReport) -> str:
-    """A page of Markdown with the totals and the table."""
+    """Format the coverage of checks as Markdown: the totals, then the table."""
     title = f"What is judged of {cell(report.source.path)}"
     return table_markdown(title, QUESTIONS, _judged_rows(report), _judged_summary(report), "why not")
 
@@ -212,14 +212,14 @@ def _judged_rows(report: JudgedReport) -> list[Row]:
 
 
 def answer(row: JudgedEntry, question: Question) -> str:
-    """Whether something is judged of all formulas of an entry that it can be judged of."""
+    """Return whether all applicable formulas of an entry are judged in an aspect."""
     if not row.is_asked(question):
         return NOT_ASKED
     return NO if row.missing(question) else YES
 
 
 def render_judged_json(reports: Sequence[JudgedReport]) -> str:
-    """Return the coverage of several files as one JSON document with a line end."""
+    """Render the coverage of checks for several files as one JSON document with a line end."""
     return document_text({"version": JUDGED_VERSION, "files": [_judged_file(report) for report in reports]})
 
 
@@ -267,7 +267,7 @@ def _judged_summary(report: JudgedReport) -> Iterator[str]:
 
 
 def judged_line(rows: Collection[JudgedEntry]) -> str:
-    """Count the entries that are judged, in one line."""
+    """Count the judged entries, in one line."""
     parts = [
         f"{question.value} of {number:,} of {total:,}" for question, (number, total) in judged.totals(rows).items()
     ]

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class Format(Struct, frozen=True):
-    """A format; its module is imported when it is used.
+    """A format, whose module is imported on demand.
 
     Attributes:
         name: its name for ``--output-format``.
         description: its consumers.
         renderer: the function that renders it, as ``module:function``.
-        styled: whether it is for people: lines with styles instead of one text.
+        styled: whether it consists of styled lines, for people, instead of one text.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Format(Struct, frozen=True):
     styled: bool = False
 
     def render(self, report: Report) -> str:
-        """The report as text, never with styles."""
+        """Render the report as text without styles."""
         if self.styled:
             from derivlint.formats.text import plain
 
@@ -38,12 +38,12 @@ class Format(Struct, frozen=True):
         return cast(Callable[[Report], str], self._function())(report)
 
     def lines(self, report: Report, width: int = 120, with_summary: bool = True) -> Iterator[Line]:
-        """The report as lines with styles, for a format that has them.
+        """Render the report as styled lines, for a format that has them.
 
         Args:
-            report: what to show.
+            report: the report.
             width: the columns of the terminal.
-            with_summary: whether the last line says what was found in how much.
+            with_summary: whether the last line has the numbers of findings, entries and files.
         """
         function = cast("Callable[[Report, int, bool], Iterator[Line]]", self._function())
         return function(report, width, with_summary)

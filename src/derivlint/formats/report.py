@@ -1,4 +1,4 @@
-"""The results of a run of ``derivlint check``, ready for any format."""
+"""The results of a run of ``derivlint check``, for any format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NotChecked(Struct, frozen=True):
         entry: the operator of the entry.
         key: the key of the formula, empty for the entry as a whole.
         why: the kind of reason.
-        reason: the reason in words.
+        reason: the reason, as a message.
     """
 
     entry: str
@@ -101,14 +101,14 @@ class Report(Struct, frozen=True):
         return self.diagnostics
 
     def position(self, finding: Diagnostic) -> Position:
-        """Line and column at which a finding begins, counted from 1."""
+        """Return the line and column of a finding's start, counted from 1."""
         return self.file_of(finding).position(finding.span.start)
 
     def render(self, output_format: str = "json") -> str:
-        """The report in one of the formats of ``derivlint check``.
+        """Render the report in one of the formats of ``derivlint check``.
 
         Raises:
-            ValueError: there is no such format.
+            ValueError: the format does not exist.
         """
         # the formats are functions of reports
         formats: Mapping[str, Any] = import_module("derivlint.formats.registry").FORMATS
@@ -117,7 +117,7 @@ class Report(Struct, frozen=True):
         return str(formats[output_format].render(self))
 
     def to_json(self) -> str:
-        """The report as ``derivlint check --output-format json`` prints it."""
+        """Return the JSON document of ``derivlint check --output-format json``."""
         return self.render("json")
 
     @property
@@ -126,21 +126,21 @@ class Report(Struct, frozen=True):
         return {**self.related_sources, **self.sources}
 
     def source(self, path: str) -> SourceFile | None:
-        """The file with a path, or None if it was not read."""
+        """Return the file with a path, or None if it was not read."""
         return self.sources.get(path) or self.related_sources.get(path)
 
     def file_of(self, diagnostic: Diagnostic) -> SourceFile:
-        """The file that a diagnostic is in: a checked one, or a header."""
+        """Return the file of a diagnostic: a checked one, or a header."""
         source = self.source(diagnostic.path)
         assert source is not None
         return source
 
     def count(self, severity: Severity) -> int:
-        """The number of diagnostics of one severity."""
+        """Return the number of diagnostics of a severity."""
         return sum(diagnostic.severity is severity for diagnostic in self.diagnostics)
 
     def counts(self) -> list[tuple[str, int]]:
-        """The number of diagnostics of each rule, the most frequent first."""
+        """Return the number of diagnostics of each rule, the most frequent first."""
         counter = Counter(diagnostic.rule for diagnostic in self.diagnostics)
         return sorted(counter.items(), key=lambda item: (-item[1], item[0]))
 

@@ -13,14 +13,14 @@ from derivlint.lint import Confidence, Rule, Severity
 from derivlint.lint.option import GROUPS
 from derivlint.schema import FunctionFacts, OperatorFacts
 
-#: Begins the title of a section in a rule's docstring.
+#: The prefix of a section title in a rule's docstring.
 SECTION = "## "
 #: The title of the column with the summaries.
 FINDS = "what it finds"
 
 
 def rule_facts(rule: Rule) -> dict[str, Any]:
-    """The row of a rule in a table."""
+    """Return the row of a rule in a table."""
     return {
         "name": rule.name,
         "summary": rule.summary,
@@ -35,7 +35,7 @@ def rule_facts(rule: Rule) -> dict[str, Any]:
 
 
 def rule_document(rule: Rule) -> dict[str, Any]:
-    """Everything that is known of a rule: its facts, its page, the page's sections, and its cases."""
+    """Return the JSON document of a rule: its facts, its page, the page's sections, and its cases."""
     return {
         **rule_facts(rule),
         "url": rule_url(rule.name),
@@ -56,7 +56,7 @@ def rule_document(rule: Rule) -> dict[str, Any]:
 
 
 def rule_sections(rule: Rule) -> dict[str, str]:
-    """The sections of a rule's docstring by their titles."""
+    """Return the sections of a rule's docstring by title."""
     sections: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in inspect.cleandoc(rule.doc).splitlines()[1:]:
@@ -68,7 +68,7 @@ def rule_sections(rule: Rule) -> dict[str, str]:
 
 
 def by_group(rules: Iterable[Rule]) -> Iterator[tuple[str, str, list[Rule]]]:
-    """The groups that have rules: the name of each, what it is about, and its rules."""
+    """Yield the groups with rules: name, subject, and rules."""
     for group, about in GROUPS.items():
         members = [rule for rule in rules if rule.meta.group == group]
         if members:
@@ -76,7 +76,7 @@ def by_group(rules: Iterable[Rule]) -> Iterator[tuple[str, str, list[Rule]]]:
 
 
 def rule_lines(rules: tuple[Rule, ...]) -> Iterator[str]:
-    """All rules as tables for a terminal, one for each group."""
+    """Format all rules as tables for a terminal, one per group."""
     rows = {rule.name: _row(rule) for rule in rules}
     widths = [max(map(len, column)) for column in zip(*rows.values(), strict=True)]
     for index, (group, about, members) in enumerate(by_group(rules)):
@@ -95,12 +95,12 @@ def _row(rule: Rule) -> tuple[str, ...]:
 
 
 def _shown(text: str) -> str:
-    """A case's text for a page; bytes that are not UTF-8, which are in it as surrogates, are escaped."""
+    """Format a case's text for a page; bytes that are not UTF-8, decoded as surrogates, are escaped."""
     return text.rstrip("\n").encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def rule_page(rule: Rule) -> str:
-    """The rule's page in Markdown: its facts, its docstring, and the messages of its cases."""
+    """Format the rule's page in Markdown: its facts, its docstring, and the messages of its cases."""
     lines = inspect.cleandoc(rule.doc).splitlines()[1:]
     body = [part for line in lines for part in ((line, "") if line.startswith(SECTION) else (line,))]
     facts = [
@@ -126,7 +126,7 @@ def rule_page(rule: Rule) -> str:
 
 
 def rule_tables(rules: tuple[Rule, ...]) -> str:
-    """All rules as Markdown, a table for each group; their names link to pages in the same folder."""
+    """Format all rules as Markdown, a table per group; names link to pages in the same folder."""
     parts = []
     for group, about, members in by_group(rules):
         lines = [f"## {group}", "", f"{about[:1].upper()}{about[1:]}.", "", *_table("rule", "severity", "fix", FINDS)]
@@ -138,13 +138,13 @@ def rule_tables(rules: tuple[Rule, ...]) -> str:
 
 
 def _table(*cells: str, title: bool = True) -> list[str]:
-    """A row of a Markdown table, the first one with the line below it."""
+    """Format a row of a Markdown table; a title row includes the line below it."""
     row = f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
     return [row, f"| {' | '.join(['---'] * len(cells))} |"] if title else [row]
 
 
 def operator_lines(facts: OperatorFacts) -> Iterator[str]:
-    """The lines that describe an operator: one paragraph for each of its functions."""
+    """Describe an operator, with a paragraph per function."""
     for function in facts.functions:
         yield from _function(function)
         yield ""
@@ -176,23 +176,23 @@ def _function(function: FunctionFacts) -> Iterator[str]:
         yield f"  tags: {', '.join(function.tags)}"
 
 
-#: The longest short text that code scanning takes.
+#: The maximum length of a short text in code scanning.
 MAX_TEXT = 1024
-#: The section of a rule that says what it finds.
+#: The section of a rule that defines its findings.
 DETECTS = "What it detects"
 
 
 class RuleMetadata(Struct, frozen=True):
-    """The facts of a rule, or of findings that come from none.
+    """The facts of a rule, or of findings without a rule.
 
     Attributes:
         name: its name.
-        summary: what it finds, in one sentence.
-        description: what it finds, in one paragraph.
+        summary: its findings, in one sentence.
+        description: its findings, in one paragraph.
         page: the whole page in Markdown.
-        url: where that page is on the web.
-        severity: how bad its findings are; None if that depends on the finding.
-        confidence: how sure it is.
+        url: the URL of that page.
+        severity: the severity of its findings, or None if it varies.
+        confidence: its confidence.
         fixable: whether findings may have a fix.
     """
 
@@ -207,8 +207,8 @@ class RuleMetadata(Struct, frozen=True):
 
 
 def rule_metadata(name: str) -> RuleMetadata:
-    """The facts of a rule; a finding that comes from no rule, such as ``internal-error``, is described by its name."""
-    # imported here: what has no findings describes no rules
+    """Return the facts of a rule; a finding without a rule, such as ``internal-error``, is described by its name."""
+    # imported here: reports without findings describe no rules
     from derivlint.rules import EXTRA_FINDINGS, NAMES, load_rule
 
     if name in NAMES:

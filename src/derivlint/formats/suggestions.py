@@ -19,7 +19,7 @@ from derivlint.repair.suggest import Suggestion
 from derivlint.source import SourceFile
 
 VERSION = 1
-#: The words of JSON and of texts for what can be checked of a formula.
+#: The wording of the checks of a formula in JSON and texts.
 PROPERTIES = {
     Question.VALUE: ("values", "its values"),
     Question.LINEAR: ("linearity", "linearity"),
@@ -41,16 +41,16 @@ class FileSuggestions(Struct, frozen=True):
 
 
 class SuggestedFormula(Struct, frozen=True):
-    """A formula that derivlint has no finding about.
+    """A suggested formula without findings.
 
     Attributes:
         formula: its text.
-        edits: the edits of the file that put it in place.
-        certain: whether it is the only one, one edit away, compared with the operator, and checked in every way.
-        how: whether it was found by edits or derived.
-        cause: the slip that it corrects, in words; empty if it was derived.
+        edits: the edits that insert it into the file.
+        certain: whether it is the only candidate, one edit away, compared with the operator, and fully checked.
+        how: its source: edits or derivation.
+        cause: a description of the corrected slip; empty if it was derived.
         judged: the properties that were checked.
-        not_judged: those that were not, with the reasons.
+        not_judged: the properties that were not checked, with the reasons.
     """
 
     formula: str
@@ -87,7 +87,7 @@ class FormulaSuggestions(Struct, frozen=True):
 
 
 def described(path: str, suggestion: Suggestion) -> FormulaSuggestions:
-    """The suggestions for one formula of a file, without its model."""
+    """Return the suggestions for one formula, without its model."""
     target = suggestion.target
     return FormulaSuggestions(
         path,
@@ -104,7 +104,7 @@ def described(path: str, suggestion: Suggestion) -> FormulaSuggestions:
 def _described(accepted: Accepted, is_certain: bool) -> SuggestedFormula:
     candidate, judged = accepted.candidate, accepted.judged
     properties = [word for question, (word, _) in PROPERTIES.items() if judged and judged.is_judged(question)]
-    # types are judged of every candidate, and come after values
+    # types are checked for every candidate, and listed after values
     properties.insert("values" in properties, "types")
     return SuggestedFormula(
         candidate.text,
@@ -118,7 +118,7 @@ def _described(accepted: Accepted, is_certain: bool) -> SuggestedFormula:
 
 
 def proof_of(judged: JudgedFormula | None) -> list[str]:
-    """The checks that a candidate passed, in words."""
+    """Describe the checks that a candidate passed."""
     proof = ["types are right"]
     if judged is None:
         return proof
@@ -134,14 +134,14 @@ def proof_of(judged: JudgedFormula | None) -> list[str]:
 
 
 def doubts_of(judged: JudgedFormula | None) -> list[str]:
-    """The properties of a candidate that were not checked, with the reasons."""
+    """List the unchecked properties of a candidate, with the reasons."""
     if judged is None:
         return ["nothing but types is checked"]
     return [f"{PROPERTIES[question][1]}: {reason}" for question, reason in judged.missing.items()]
 
 
 def suggestion_lines(report: FileSuggestions) -> Iterator[Line]:
-    """The suggestions for a terminal: of each formula the findings, then the candidates, each with its proof."""
+    """Format suggestions for a terminal: per formula the findings, then the candidates with their proofs."""
     for number, suggestion in enumerate(report.suggestions):
         if number:
             yield []
@@ -189,7 +189,7 @@ def _run_text(run: TorchRun) -> str:
 
 
 def render_suggestions_json(reports: Sequence[FileSuggestions]) -> str:
-    """Return the suggestions for several files as one JSON document with a line end."""
+    """Render the suggestions for several files as one JSON document with a line end."""
     suggestions = [_document(report.source.path, item) for report in reports for item in report.suggestions]
     return document_text({"version": VERSION, "suggestions": suggestions})
 

@@ -1,4 +1,4 @@
-"""Diagnostics as text for people: the place, the fact, the source line with the range underlined; styles and links."""
+"""Diagnostics as text for people: position, message, source line with the range underlined; styles and links."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Piece(Struct, frozen=True):
 
     Attributes:
         text: the text.
-        style: the style that a terminal shows it in; empty for plain.
-        link: the page that a terminal opens from it; empty for none.
+        style: its style on a terminal, or empty.
+        link: the URL of its hyperlink, or empty.
     """
 
     text: str
@@ -33,12 +33,12 @@ STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.
 
 
 def plain(line: Line) -> str:
-    """A line without styles, made visible."""
+    """Return a line without styles, with invisible characters escaped."""
     return visible_line("".join(piece.text for piece in line))
 
 
 def harmless(line: Line) -> Line:
-    """The line, without its styles where what is in it has to be escaped."""
+    """Return the line, without styles if characters in it must be escaped."""
     text = "".join(piece.text for piece in line)
     shown = visible_line(text)
     return line if shown == text else [Piece(shown)]
@@ -46,16 +46,16 @@ def harmless(line: Line) -> Line:
 
 #: The page of the project.
 HOME = "https://github.com/derivlint/derivlint"
-#: Where the pages of the rules are; a page keeps its address as long as the rule has its name.
+#: The base URL of rule pages; the URL of a page is stable as long as the rule has its name.
 RULE_PAGES = f"{HOME}/blob/main/docs/rules"
-#: What running formulas finds, which has a page in common.
+#: Findings of ``verify``, which share a page.
 NUMERIC_PAGE = f"{HOME}/blob/main/docs/guides/verify.md"
-#: Findings that come from no rule: from derivlint itself, and from the compiler.
+#: Findings without a rule: those of derivlint itself, and of the compiler.
 WITHOUT_PAGE = frozenset({"internal-error", "compiler-error"})
 
 
 def rule_url(name: str) -> str:
-    """The page of a rule; of a finding that comes from no rule, the page that explains it or that of the project."""
+    """Return the URL of a rule's page; for findings without a rule, of a page about them or of the project."""
     from derivlint.rules import NUMERIC
 
     if name in NUMERIC:
@@ -123,7 +123,7 @@ def _summary_lines(report: Report) -> Iterator[Line]:
 
 
 def summary(report: Report) -> str:
-    """The last line: the numbers of findings, entries and files."""
+    """Return the last line: the numbers of findings, entries and files."""
     size = f"{counted(report.entries, 'entry', 'entries')}, {counted(report.formulas, 'formula')}"
     where = f"{counted(len(report.sources), 'file')} ({size})"
     counts = [
@@ -153,7 +153,7 @@ def _enumerated(items: list[str]) -> str:
 
 
 def head(item: Diagnostic, report: Report) -> Line:
-    """The place, the fact, what it is about, whether there is a fix, and the rule, which links to its page."""
+    """Return the line with position, message, subject, fix mark, and the rule, linked to its page."""
     line, column = report.file_of(item).position(item.span.start)
     fix = " [*]" if item.fix is not None else ""
     about = printable(item.subject)
@@ -190,7 +190,7 @@ def _diagnostic(item: Diagnostic, report: Report, width: int) -> Iterator[Line]:
 
 
 def _fix_lines(source: SourceFile, fix: Fix, width: int) -> Iterator[Line]:
-    """The lines that a fix changes, before and after."""
+    """Return the lines that a fix changes, before and after."""
     title = fix.title if fix.safe else f"{fix.title} (unsafe)"
     yield [Piece("  fix: ", "bold green"), Piece(printable(title))]
     edits = sorted(fix.edits, key=lambda edit: edit.span)
@@ -213,10 +213,10 @@ def _fix_lines(source: SourceFile, fix: Fix, width: int) -> Iterator[Line]:
 
 
 def excerpt(source: SourceFile, span: Span, width: int, style: str) -> Iterator[Line]:
-    """The first line of a range with the range underlined."""
+    """Return the first line of a range with the range underlined."""
     number, column = source.position(span.start)
     text = source.line(number)
-    # a range that ends with the line's end reaches up to the next line without covering any of it
+    # a range that includes the line end ends at the start of the next line
     last = source.position(max(span.start, span.end - 1)).line
     start = column - 1
     end = min(len(text), start + (span.end - span.start)) if last == number else len(text.rstrip())
@@ -230,7 +230,7 @@ def excerpt(source: SourceFile, span: Span, width: int, style: str) -> Iterator[
 
 
 def _window(before: str, marked: str, after: str, room: int) -> tuple[str, int, int]:
-    """The part of a line that fits, with the columns of the marked part: the text, where it begins, how wide it is."""
+    """Truncate a line around the marked part; return the text, and the marked part's column and width."""
     shown = [printable(part) for part in (before, marked, after)]
     widths = [cells(part) for part in shown]
     if sum(widths) <= room:
@@ -263,26 +263,26 @@ def _tail(text: str, room: int) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with tabs as blanks and invisible characters escaped."""
+    """Replace tabs by blanks, and escape invisible characters."""
     return visible(text.replace("\t", TAB))
 
 
 def cells(text: str) -> int:
-    """The columns that a terminal needs for a text."""
+    """Return the number of terminal columns of a text."""
     if text.isascii():
         return len(text)
     return sum(map(_char_cells, text))
 
 
 def _char_cells(char: str) -> int:
-    # marks are drawn over the letter before them; variation selectors are marks whose combining class is 0
+    # marks take no column; variation selectors are marks whose combining class is 0
     if unicodedata.category(char) in ("Mn", "Me"):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
 def statistics_lines(report: Report) -> Iterator[Line]:
-    """A line for each rule with findings: their number, severity, and the number with fixes."""
+    """Format a line per rule with findings: their number, severity, and the number with fixes."""
     rows = [(count, name, *_facts(report, name)) for name, count in report.counts()]
     if not rows:
         return

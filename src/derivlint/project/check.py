@@ -1,4 +1,4 @@
-"""The check of one derivatives file, which the command line and the language server share."""
+"""The check of one derivatives file, shared by the command line and the language server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 
-#: An additional check of a model, which gets the findings of the rules.
+#: An additional check of a model, called with the findings of the rules.
 Check = Callable[[Model, tuple[Diagnostic, ...]], Iterable[Diagnostic]]
 
 
@@ -77,10 +77,10 @@ def check_source(
         extra_rules: rules that run although they are not selected; suppressions of them are not reported as unused.
         extra: an additional check, such as the C++ compiler.
         finding_filter: selects findings; by default those that are not suppressed.
-        models: the models to check, if they are built already; by default those of all versions of the file.
+        models: the models to check, if they exist; by default, those of all versions of the file are built.
         memos: the memos of earlier texts of the file, checked with the same operators, rules and settings, to which
             those of this text are added. By default nothing is recorded.
-        stop: whether to cancel the check.
+        stop: returns whether to cancel the check.
         explains: whether the help of wrong values names their cause, which takes up to a second.
 
     Raises:

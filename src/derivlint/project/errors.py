@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class InputError(Exception):
-    """Wrong usage or configuration, or a file that cannot be read; its text is a message for the user.
+    """Wrong usage or configuration, or an unreadable file; its text is a message for the user.
 
     Attributes:
         messages: the errors.

@@ -1,4 +1,4 @@
-"""Finding and reading derivatives files, and arguments that are none: lists of files, and companions of files."""
+"""Finding and reading derivatives files; lists of files and companion files as arguments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from derivlint.schema import InstalledTorch
 
 
-#: The prefix of an argument that names a file of paths, one a line.
+#: The prefix of an argument that names a list of paths, one per line.
 LIST_MARK = "@"
 #: The path of the derivatives file in a PyTorch checkout.
 DERIVATIVES = Path("tools/autograd/derivatives.yaml")
@@ -43,7 +43,7 @@ _COMPANIONS = frozenset(
 
 
 def expand_lists(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield the arguments, with the lines of ``FILE`` instead of ``@FILE``, without empty lines.
+    """Yield the arguments, with ``@FILE`` replaced by the nonempty lines of ``FILE``.
 
     Raises:
         InputError: a list cannot be read.
@@ -57,7 +57,7 @@ def expand_lists(arguments: Sequence[str]) -> Iterator[str]:
             data = read_bytes(name, name)
         except SourceError as error:
             raise InputError(str(error).replace("cannot read", "cannot read the list of paths", 1)) from error
-        # names are bytes, and may contain Unicode line separators
+        # file names are bytes, and may contain Unicode line separators
         for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
             path = os.fsdecode(line.removesuffix(b"\r"))
             if path.strip():
@@ -76,9 +76,9 @@ def goes_with_derivatives(path: str) -> bool:
 
 
 def derivatives_of(path: str, settings: Settings) -> tuple[Path, ...]:
-    """The derivatives files that a file of operators belongs to.
+    """Return the derivatives files that a file of operators belongs to.
 
-    Hooks and repository linters pass changed files; when operators change, the derivatives file has to be checked.
+    Hooks pass changed files: a change of operators requires a check of the derivatives file.
 
     Args:
         path: the file.
@@ -105,12 +105,12 @@ def derivatives_of(path: str, settings: Settings) -> tuple[Path, ...]:
 
 
 STDIN = "-"
-#: The example for machines without PyTorch, whose own file may not be distributed.
+#: The example for machines without PyTorch; PyTorch's own file is not bundled.
 EXAMPLE = Path(__file__).parent.parent / "examples" / "derivatives.yaml"
 
 
 def derivatives_files(arguments: Sequence[str], settings: Settings) -> list[str]:
-    """The derivatives files to check, each once, in the order of the arguments.
+    """Return the derivatives files to check, without duplicates, in the order of the arguments.
 
     Args:
         arguments: files, folders, patterns, ``-``, or ``@FILE`` for the paths in FILE; a file of operators is replaced
@@ -153,7 +153,7 @@ def _companion_files(path: str, settings: Settings) -> list[str]:
 def _in_folder(folder: Path) -> list[str]:
     files = []
     for parent, folders, names in os.walk(folder):
-        # hidden folders hold version control and environments, whose copies of PyTorch must not be fixed
+        # hidden folders hold version control data and environments, whose copies of PyTorch must not be fixed
         folders[:] = [name for name in folders if not name.startswith(".")]
         files += [Path(parent, name) for name in names if Path(name).match(FILE_PATTERN)]
     if not files:
@@ -186,15 +186,15 @@ def _default_files(settings: Settings) -> Iterator[str]:
 
 
 def _shown(path: Path) -> str:
-    """A path for messages: relative if it is below the working folder."""
+    """Format a path for messages: relative if it is below the working folder."""
     working_folder = Path.cwd()
     shown = str(path.relative_to(working_folder)) if path.is_relative_to(working_folder) else str(path)
-    # as an argument, the name would be a list of paths
+    # as an argument, this name would be read as a list of paths
     return os.path.join(os.curdir, shown) if shown.startswith(LIST_MARK) else shown
 
 
 def folder_of(path: str, stdin_filename: str | None = None) -> Path:
-    """The folder of a derivatives file; for standard input that of its given name, else the working folder."""
+    """Return the folder of a derivatives file; for standard input, of ``--stdin-filename`` or the working folder."""
     if path == STDIN:
         return Path(os.path.realpath(stdin_filename)).parent if stdin_filename is not None else Path.cwd()
     # unlike Path.resolve, this accepts cycles of links, which are reported when the file is read
@@ -217,7 +217,7 @@ def read_source(path: str, stdin_filename: str | None) -> SourceFile:
     return SourceFile.from_bytes(stdin_filename or "<stdin>", data)
 
 
-# ---- the file that is taken if none is named or found
+# ---- the default file
 
 
 class DefaultFile(Struct, frozen=True):
@@ -235,18 +235,18 @@ class DefaultFile(Struct, frozen=True):
 
     @property
     def note(self) -> str:
-        """A line that names the file, and how to choose another one."""
+        """A line that names the file and the way to choose another one."""
         return (
             f"no derivatives file is named or found: using {self.description}, {self.path}; name a file to use another"
         )
 
 
 def default_file(*, for_derivatives: bool = False) -> DefaultFile:
-    """The file of the installed PyTorch, which is not imported; without one, a bundled file.
+    """Return the file of the installed PyTorch, without importing it, or a bundled file.
 
     Args:
-        for_derivatives: whether its derivatives are used: then the bundled file is that of the operator book, else an
-            example with mistakes.
+        for_derivatives: whether its derivatives are used: then the bundled file is the operator book's, else an example
+            with errors.
     """
     from derivlint.schema import installed_torch
 
@@ -260,7 +260,7 @@ def default_file(*, for_derivatives: bool = False) -> DefaultFile:
 
 
 def _operators_of(torch: InstalledTorch) -> str:
-    """The release of an installed PyTorch if it is bundled, which loads faster than the PyTorch's files."""
+    """Return the release of an installed PyTorch if it is bundled, since that loads faster than PyTorch's files."""
     from derivlint.operators.book import bundled_releases, release_number
 
     release = release_number(torch.release)

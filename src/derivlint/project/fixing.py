@@ -1,4 +1,4 @@
-"""Fixes a derivatives file: fixes are applied and the text is checked again, until there are no more fixes."""
+"""Fixing a derivatives file: apply fixes and check the text again, until there are no more fixes."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from derivlint.rules import NAMES, load_rule, load_rules
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, Span
 
-#: A fix may enable another; the limit ends cycles of fixes that undo each other.
+#: The maximum number of passes: a fix may enable another, and fixes may undo each other.
 MAX_PASSES = 10
-#: The number of trials for a short text; fixes in doubt after that are dropped.
+#: The maximum number of trials for a short text; fixes in doubt after that are dropped.
 MAX_TRIALS = 60
-#: The number of trials for a text of any length.
+#: The minimum number of trials for a text of any length.
 MIN_TRIALS = 8
-#: Fixes that caused an error each more often than this are not tried individually,
+#: Fixes that caused errors more often than this are not tried individually, ...
 MAX_FAILURES = 2
-#: unless there are at most this many.
+#: ... unless there are at most this many.
 FEW = 8
 #: The total number of characters checked in all trials, so that long texts are checked less often.
 MAX_TRIED = 512 * 1024
@@ -48,11 +48,11 @@ class FixedFile(Struct, frozen=True):
 
     Attributes:
         source: the file before.
-        text: the text after; equal to the one before where nothing was fixed.
+        text: the text after; equal to the one before if nothing was fixed.
         fixed: the diagnostics with applied fixes, in order of application.
         dropped: those whose fixes would have caused another error, or unreadable YAML.
         untried: those whose fixes were not tried because of the limit; their spans are in the fixed text.
-        readable: whether it is YAML; nothing is fixed where it is not.
+        readable: whether the file is YAML; if not, nothing is fixed.
     """
 
     source: SourceFile
@@ -240,7 +240,7 @@ class _Fixer:
     def _try_fixes(
         self, source: SourceFile, before: CheckedFile, trial: FixOutcome
     ) -> tuple[CheckedFile | None, list[Diagnostic], bool]:
-        """The check of the text after some fixes, its new errors, and whether it is readable."""
+        """Return the check of the text after some fixes, its new errors, and whether it is readable."""
         try:
             trial.text.encode("utf-8")
         except UnicodeEncodeError:
@@ -258,7 +258,7 @@ class _Fixer:
 def _blamed(
     group: list[Diagnostic], trial: FixOutcome, errors: list[Diagnostic], after: CheckedFile | None
 ) -> list[Diagnostic]:
-    """The most probably responsible fixes of a group, at least one: those with new errors in their edits.
+    """Return the most likely culprits among the fixes of a group, at least one: those with new errors in their edits.
 
     If there are none, the fixes in entries with new errors; else all.
     """
@@ -278,7 +278,7 @@ def _blamed(
 
 
 def _edits_at(trial: FixOutcome, places: Iterable[Span]) -> set[tuple[Span, str]]:
-    """The edits whose new text is related to one of these spans."""
+    """Return the edits whose new text overlaps or touches one of these spans."""
     made = OffsetMap(trial.edits).made
     starts, ends = [span.start for span in made], [span.end for span in made]
     # spans may be many and long: their starts and ends are counted
@@ -292,7 +292,7 @@ def _edits_at(trial: FixOutcome, places: Iterable[Span]) -> set[tuple[Span, str]
 
 
 def _new_errors(before: Sequence[Diagnostic], after: Sequence[Diagnostic], trial: FixOutcome) -> list[Diagnostic]:
-    """The new errors: those without an earlier error at the same position or with the same message.
+    """Return the new errors: those without an earlier error at the same position or with the same message.
 
     A warning that became an error, since it explains an uncovered finding, is not new.
     """
@@ -311,7 +311,7 @@ def _new_errors(before: Sequence[Diagnostic], after: Sequence[Diagnostic], trial
 def _caused_errors(
     before: CheckedFile, after: CheckedFile, trial: FixOutcome, errors: Sequence[Diagnostic]
 ) -> list[Diagnostic]:
-    """The new errors, except those that a fixed finding in the same entry had hidden.
+    """Return the new errors, except those that a fixed finding in the same entry had hidden.
 
     An error was hidden if its rule yields to the rule of the fixed finding, or if the entry did not resolve.
     """
@@ -342,7 +342,7 @@ def _is_uncovered(error: Diagnostic, entry: Entry | None, fixed: Mapping[int, se
 
 
 def _entry_of(checked: CheckedFile, finder: EntryFinder, item: Diagnostic) -> str:
-    """The text of the entry with a finding."""
+    """Return the text of the entry with a finding."""
     owner = finder.owner(item)
     return checked.model.source.text[owner.span.start : owner.span.end] if owner is not None else ""
 

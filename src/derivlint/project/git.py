@@ -1,4 +1,4 @@
-"""Reads old versions of files from git.
+"""Reading old versions of files from git.
 
 The repository is not trusted: its configuration may name programs, which git starts for many commands. Only commands
 that read objects and the index are used, programs that a configuration could start are disabled, and nothing is
@@ -50,7 +50,7 @@ class Revision:
     """A revision of the repository that holds a folder.
 
     Attributes:
-        name: the revision as given by the user; ``main...`` is the merge base of HEAD and ``main``.
+        name: the user's name of the revision; ``main...`` is the merge base of HEAD and ``main``.
         root: the working tree of the repository.
         commit: the commit.
     """
@@ -100,7 +100,7 @@ class Revision:
 
     @cached_property
     def _renamed(self) -> dict[str, str]:
-        """The old names of the tracked files that were renamed since, by their new ones.
+        """Return the old names of tracked files renamed since, by their new names.
 
         The index is compared: reading the files would run filters that the repository configures.
         """
@@ -124,7 +124,7 @@ class Revision:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env=environment(),
-                # a git that waits for a pipe in place of a file would outlive this process if it is killed
+                # a git that blocks on a pipe would outlive this process if it is killed
                 preexec_fn=partial(_end_with_parent, os.getpid()) if os.name == "posix" else None,
                 start_new_session=True,
             ) as process:
@@ -137,7 +137,7 @@ class Revision:
                 finally:
                     in_time = not limit.finished.is_set()
                     limit.cancel()
-                    # a process that has ended is not killed
+                    # kill does nothing if the process has ended
                     process.kill()
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
@@ -150,7 +150,7 @@ class Revision:
 
 
 def git_program() -> str:
-    """The git of the search path, never one in the current folder.
+    """Return the git on the search path, never one in the current folder.
 
     Raises:
         InputError: there is none.
@@ -166,7 +166,7 @@ def git_program() -> str:
 
 
 def environment() -> dict[str, str]:
-    """The environment for git, without the variables that hooks and users set for other commands."""
+    """Return the environment for git, without the variables that hooks and users set for other commands."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
     return {
         **inherited,
@@ -182,7 +182,7 @@ def _end_with_parent(parent: int) -> None:
     """Make this process end with its parent, if the system supports that.
 
     Args:
-        parent: the process that started this one.
+        parent: the process ID of the parent.
     """
     if sys.platform == "linux":
         # works even while a library holds the GIL

@@ -1,4 +1,4 @@
-"""Patterns of paths in a configuration: ``*`` stays within a folder, ``**`` does not."""
+"""Path patterns of a configuration: ``*`` matches within a folder, ``**`` across folders."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-#: What follows it are folders to any depth.
+#: The pattern for any number of folders.
 _FOLDERS = "**"
 
 
@@ -115,7 +115,7 @@ def _anything(char: str) -> bool:
 
 
 def _class(chars: str) -> Callable[[str], bool] | None:
-    """The predicate of ``[chars]``, or None for an inverted range."""
+    """Return the predicate of ``[chars]``, or None for an inverted range."""
     positive = not chars.startswith("!")
     chars = chars if positive else chars[1:]
     ranges: list[tuple[str, str]] = []
@@ -133,9 +133,9 @@ def _class(chars: str) -> Callable[[str], bool] | None:
 
 
 def expanded(pattern: str) -> list[str]:
-    """The paths that a pattern matches, sorted, as the ``glob`` of Python finds them.
+    """Return the paths that a pattern matches, sorted, as by Python's ``glob``.
 
-    Unlike there, ``**`` follows no links to folders, whose cycles would be infinite.
+    Unlike there, ``**`` does not follow links to folders, which may be cyclic.
     """
     anchor, rest = os.path.splitdrive(pattern)
     parts = rest.split("/") if os.sep == "/" else rest.replace(os.sep, "/").split("/")

@@ -1,4 +1,4 @@
-"""Reads the C++ headers of a derivatives file, and the source with the bodies of functions."""
+"""Reading the C++ headers of a derivatives file, and the source with the bodies of functions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DECLARATIONS = {
 #: The declarations of a header, and its problems: message, span, help, whether it hides others.
 _READING = Row(DECLARATIONS, [Row(str, int, int, str, bool)])
 
-#: A function: its name; its span and that of its name; the facts of its body.
+#: A function: its name, its span, the span of its name, the facts of its body.
 _BODIES = [Row(str, int, int, int, int, str, [str], [str], [str], [str])]
 
 
@@ -91,7 +91,7 @@ def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Header]:
 
 
 def _reading(source: SourceFile) -> tuple[Mapping[str, Any], list[list[Any]]]:
-    """The declarations of a header and its problems, in the form of the cache."""
+    """Return the declarations of a header and its problems, in the form of the cache."""
     # the grammar of declarations is loaded only for uncached headers
     from derivlint.cpp.declarations.header import read_declarations
 
@@ -123,7 +123,7 @@ def _pairs(offsets: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _bodies(source: SourceFile) -> list[list[Any]]:
-    """The facts of the bodies of functions, in the form of the cache."""
+    """Return the facts of the bodies of functions, in the form of the cache."""
     # the grammar of statements is loaded only for an uncached source
     from derivlint.bodies.reading import read_helpers
     from derivlint.operators.reference.derived import write_derived
@@ -141,7 +141,7 @@ def _bodies(source: SourceFile) -> list[list[Any]]:
 
 
 def declarations_in(source: SourceFile) -> Mapping[str, Any]:
-    """The declarations of one header as JSON, without the cache."""
+    """Return the declarations of a header as JSON, without the cache."""
     return _reading(source)[0]
 
 
@@ -161,7 +161,7 @@ def with_headers(
 ) -> NativeFunctions:
     """Return the operators with the declarations of headers.
 
-    A FunctionsManual.h, PyTorch's or one among the user's headers, replaces that of the release; other headers add.
+    A FunctionsManual.h, PyTorch's or the user's, replaces that of the release; other headers are added.
 
     Args:
         natives: the operators.

@@ -1,4 +1,4 @@
-"""Derivatives files with their operators and models, as commands and the Python API load them."""
+"""Loading derivatives files with their operators and models, for commands and the Python API."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Loaded(Struct, frozen=True):
     settings: Settings
 
     def with_options(self, **options: Any) -> Loaded:
-        """Load the file again with options as on a command line; the user's operators stay."""
+        """Load the file again with command-line options, and the same operators of the user."""
         settings = self.settings
         if "torch" in options:
             options = {"native_functions": settings.native_functions, "tags": settings.tags, **options}
@@ -82,7 +82,7 @@ def load_source(
         source: the file.
         folder: its folder, or None for a text without one.
         settings: its settings.
-        load: loads operators, and caches them.
+        load: loads operators, with a cache.
 
     Raises:
         InputError: operators cannot be read, or the file does not have the selected version.
@@ -94,10 +94,10 @@ def load_source(
 
 
 def require_names(model: Model, names: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Validate names of operators; returns None for all, which no name or "*" means ("all" is an operator).
+    """Validate operator names; return None for all operators, on no name or "*" ("all" is an operator).
 
     Raises:
-        InputError: there is no operator with a name.
+        InputError: an operator does not exist.
     """
     if "*" in names:
         return None

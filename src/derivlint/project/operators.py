@@ -1,4 +1,4 @@
-"""The sources of the operators for a derivatives file, and reading them."""
+"""The sources of a derivatives file's operators, and loading them."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ HELPER_BODIES = FUNCTIONS_MANUAL.with_suffix(".cpp")
 VERSION_FILE = "version.txt"
 #: A folder that cannot exist, and has no parents with files.
 NOWHERE = Path(os.devnull, "nowhere")
-#: Longer texts are not versions.
+#: The maximum length of a version.
 MAX_VERSION_BYTES = 4096
-#: The size of a complete native_functions.yaml: PyTorch had more than 1,300 functions in 2020.
+#: The minimum number of functions in a complete native_functions.yaml; PyTorch had more than 1,300 in 2020.
 WHOLE = 1000
-#: Larger files, and folders with more YAML files, are not searched for custom operators.
+#: Limits of the search for custom operators: the size of a file, and the number of YAML files in a folder.
 MAX_OWN_BYTES = 1_000_000
 MOST_BESIDE = 50
 _DECLARATION = re.compile(rb"^- func:", re.MULTILINE)
-#: A file whose schemas a release has to this share is for that release, with custom operators.
+#: The minimum share of a file's schemas in a release for the file to belong to it; the rest are custom operators.
 NEARLY_ALL = 0.95
 
 
@@ -56,10 +56,10 @@ class Operators(Struct, frozen=True):
 
     Attributes:
         reason: the reason for this choice, for ``--show-settings``.
-        native_functions: the files, in addition to the bundled index or instead of it.
+        native_functions: the files, in addition to or instead of the bundled index.
         tags: the file of tags, if known.
         functions_manual: PyTorch's own header with the C++ functions that formulas may call, if known.
-        headers: more such headers, given by the user.
+        headers: more such headers, named by the user.
         bodies: the C++ source with the bodies of such functions, if known.
         foreign: the headers and bodies that a configuration names outside of its repository. Their text is never shown,
             since a configuration could name any file of the machine.
@@ -136,7 +136,7 @@ class LoadedOperators(Struct, frozen=True):
 
 
 def installed() -> InstalledTorch:
-    """The files of the installed torch.
+    """Return the files of the installed torch.
 
     Raises:
         InputError: there is none.
@@ -249,12 +249,12 @@ def resolve_release(
 ) -> Operators:
     """Resolve the release of a standalone file by its schemas.
 
-    A file that fits no other release better has the default one.
+    The default release is used unless another one fits better.
 
     Args:
         operators: the sources of operators for its folder.
         source: the file.
-        load: loads operators, and caches them.
+        load: loads operators, with a cache.
         use_cache: whether the release may come from the cache.
     """
     is_unknown = operators.version is None and not operators.bundled
@@ -283,7 +283,7 @@ def resolve_release(
         is_other = release is not None and release.is_other
         return [release.version, release.matched, release.total] if release is not None and is_other else None
 
-    # the names of entries are in these lines, which seldom change
+    # the cache key: these lines hold the names of entries, and seldom change
     lines = [line for line in source.text.splitlines() if "name" in line]
     if not is_unknown and cached("names", _material("\n".join(lines)), fits, shape=bool, use_cache=use_cache):
         return operators
@@ -331,20 +331,20 @@ def _material(text: str) -> bytes:
 
 
 def _beside(folder: Path, preset: Preset) -> tuple[Path, ...]:
-    """The files of native functions next to the derivatives files of such a project."""
+    """Return the files of native functions next to the derivatives files of such a project."""
     return tuple(path for name in preset.native_functions if os.path.isfile(path := folder / name))
 
 
 def _own(folder: Path) -> tuple[Path, ...]:
-    """The files next to a derivatives file that declare operators of the project."""
+    """Return the files next to a derivatives file that declare operators of the project."""
     of_presets = (_beside(folder, preset) for preset in PRESETS.values())
     return next(filter(None, of_presets), ()) or _declaring(folder)
 
 
 def _declaring(folder: Path) -> tuple[Path, ...]:
-    """The files of a folder that declare custom operators, as a small native_functions.yaml does.
+    """Return the files of a folder that declare custom operators, as a small native_functions.yaml does.
 
-    Links are skipped: they may lead anywhere. A folder with many YAML files is not such a project.
+    Links are skipped, since they may lead anywhere. A folder with many YAML files is not searched.
     """
     try:
         paths = sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
@@ -363,7 +363,7 @@ def declares_operators(path: Path) -> bool:
 
 
 def _version_of(checkout: Path) -> str | None:
-    """The release of a checkout of PyTorch, from its version.txt (``2.14.0a0``), or None."""
+    """Return the release of a PyTorch checkout from its version.txt (``2.14.0a0``), or None."""
     try:
         text = read_bytes(checkout / VERSION_FILE, VERSION_FILE, MAX_VERSION_BYTES).decode("utf-8")
     except (SourceError, ValueError):
@@ -388,13 +388,13 @@ def is_whole(path: Path) -> bool:
 
 
 def _tags_beside(files: tuple[Path, ...]) -> Path | None:
-    """The file of tags that stands beside the first file of native functions."""
+    """Return the file of tags next to the first file of native functions."""
     tags = files[0].absolute().with_name(TAGS_NAME)
     return tags if os.path.isfile(tags) else None
 
 
 def _of_checkout(reason: str, files: tuple[Path, ...], settings: Settings, folder: Path) -> Operators:
-    """The operators of a checkout: the files, and the tags, header, generators and release around the first one."""
+    """Return the operators of a checkout: the files, with its tags, header, generators and release."""
     from derivlint.operators.topics import CHECKOUT_FILES
 
     native = files[0].absolute()
@@ -416,7 +416,7 @@ def _of_checkout(reason: str, files: tuple[Path, ...], settings: Settings, folde
 
 
 def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperators:
-    """Read the operators, and the headers that belong to them.
+    """Read the operators and their headers.
 
     Args:
         operators: their sources.
@@ -486,8 +486,8 @@ def _combined(
 
     Args:
         operators: their sources.
-        read: everything read from the files.
-        written: the functions of the files that count.
+        read: the contents of the files.
+        written: the functions that the files declare.
         version: the release.
         lists: the lists of operators in its generators, if different from the release's.
     """
@@ -522,7 +522,7 @@ def _combined(
 
 
 def _generators_of(torch: InstalledTorch) -> tuple[Path, ...]:
-    """The files of an installed torch with lists of operators; those of a bundled release are not needed."""
+    """Return the generator files of an installed torch; none for a bundled release, whose lists are known."""
     from derivlint.operators.book import bundled_releases, release_number
     from derivlint.operators.topics import INSTALLED_FILES
 
@@ -533,7 +533,7 @@ def _generators_of(torch: InstalledTorch) -> tuple[Path, ...]:
 
 
 def _generator_lists(files: Sequence[Path], use_cache: bool) -> Mapping[str, Sequence[str]] | None:
-    """The supported lists of operators in a checkout's own generators, or None without generators.
+    """Return the lists of operators in a checkout's own generators, or None without generators.
 
     Raises:
         InputError: a file cannot be read.
@@ -558,7 +558,7 @@ def _generator_lists(files: Sequence[Path], use_cache: bool) -> Mapping[str, Seq
 
 
 def _helper_source(operators: Operators) -> SourceFile | None:
-    """The text of the source with the bodies of functions.
+    """Return the text of the source with the bodies of functions.
 
     Raises:
         InputError: it cannot be read.

@@ -1,7 +1,7 @@
-"""The profile for untrusted repositories: no file outside of the repository is read.
+"""The restrictions for untrusted repositories: no file outside of the repository is read.
 
-Who runs derivlint over a pull request trusts the command line and the environment, not the files of the repository.
-``SECURITY.md`` says what follows.
+A check of a pull request trusts the command line and the environment, not the files of the repository; see
+``SECURITY.md``.
 """
 
 from __future__ import annotations
@@ -12,32 +12,32 @@ from pathlib import Path
 
 from derivlint.project.errors import InputError
 
-#: The option, as messages name it.
+#: The name of the option in messages.
 OPTION = "--untrusted"
-#: Asks for the profile in every command, as workflows do once for all their steps.
+#: The environment variable that restricts every command, set once in a workflow.
 VARIABLE = "DERIVLINT_UNTRUSTED"
 _OFF = ("", "0", "false", "no", "off")
 _MARK = ".git"
 
 
 def is_requested() -> bool:
-    """Whether the environment requests the profile."""
+    """Whether the environment requests the restrictions."""
     return os.environ.get(VARIABLE, "").strip().lower() not in _OFF
 
 
 def repository_of(folder: Path) -> Path:
-    """The repository that holds a folder, with links resolved; the folder itself where there is none."""
+    """Return the repository that holds a folder, with links resolved, or the folder itself."""
     real = Path(os.path.realpath(folder))
     return next((parent for parent in (real, *real.parents) if (parent / _MARK).exists()), real)
 
 
 def is_inside(path: Path, repository: Path) -> bool:
-    """Whether a path, with links followed, lies in a repository."""
+    """Whether a path, with links followed, is inside a repository."""
     return Path(os.path.realpath(path)).is_relative_to(repository)
 
 
 def escapes_repository(path: Path) -> bool:
-    """Whether a path lies in a repository, or in the working folder, by its name only: links lead elsewhere."""
+    """Whether a path is inside a repository or the working folder by name, but links lead elsewhere."""
     place = Path(os.path.abspath(path))
     working_folder = Path.cwd()
     roots = [parent for parent in place.parents if parent == working_folder or (parent / _MARK).exists()]
@@ -45,10 +45,10 @@ def escapes_repository(path: Path) -> bool:
 
 
 def require_inside(paths: Iterable[Path | None]) -> None:
-    """Refuse files that links lead out of the repository to.
+    """Reject files outside of the repository that links lead to.
 
     Raises:
-        InputError: there are some; the message names all of them.
+        InputError: there are such files, all of which are named.
     """
     wrong = [path for path in dict.fromkeys(paths) if path is not None and escapes_repository(path)]
     if wrong:
@@ -56,5 +56,5 @@ def require_inside(paths: Iterable[Path | None]) -> None:
 
 
 def escape_message(path: Path) -> str:
-    """The message about a file that links lead out of the repository to."""
+    """Return the message about a file outside of the repository that a link leads to."""
     return f'"{path}" leads out of the repository, which {OPTION} does not follow'

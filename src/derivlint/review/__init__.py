@@ -1,6 +1,6 @@
 """A review of a change to a derivatives file: changed entries and their consequences.
 
-Begin with :mod:`derivlint.review.review`, which checks both versions and compares entries
+Read :mod:`derivlint.review.review` first, which checks both versions and compares entries
 (:mod:`derivlint.review.entries`) and the generated C++ of the changed ones (:mod:`derivlint.review.review`).
 :mod:`derivlint.review.page` prints the result.
 """

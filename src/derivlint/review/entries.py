@@ -24,7 +24,7 @@ from derivlint.source import Span
 from derivlint.yaml_reader import Mapping as YamlMapping
 from derivlint.yaml_reader import Scalar, Sequence, YamlNode
 
-#: The fields of nodes with offsets.
+#: The offset fields of nodes.
 _PLACES = ("start", "end", "question")
 
 
@@ -142,7 +142,7 @@ class ChangedEntry(Struct, frozen=True):
 
 
 def changed(before: Model, after: Model) -> list[ChangedEntry]:
-    """The changed entries, those of the newer version first, in file order; each once."""
+    """Return the changed entries without duplicates, those of the newer version first, in file order."""
     old, new = _by_name(before), _by_name(after)
     changes = []
     for key, entry in new.items():
@@ -156,7 +156,7 @@ def changed(before: Model, after: Model) -> list[ChangedEntry]:
 
 
 def _by_name(model: Model) -> dict[tuple[str, int], Entry]:
-    """The entries by operator and occurrence."""
+    """Return the entries by operator and occurrence."""
     entries: dict[tuple[str, int], Entry] = {}
     for entry in model.entries:
         name = name_of(entry)
@@ -168,12 +168,12 @@ def _by_name(model: Model) -> dict[tuple[str, int], Entry]:
 
 
 def name_of(entry: Entry) -> str:
-    """The operator of an entry with its overload, else its name as written."""
+    """Return the operator of an entry with its overload, or its name as written."""
     return entry.operator or (_line(entry.name.value) if entry.name is not None else f"entry {entry.index + 1}")
 
 
 def _values(entry: Entry) -> dict[tuple[str | None, str], Hashable]:
-    """The values of an entry, by dispatch key and key, without the layout of formulas."""
+    """Return the values of an entry by dispatch key and key, without the layout of formulas."""
     values: dict[tuple[str | None, str], Hashable] = {}
     for (dispatch, key), text in _texts(entry).items():
         values[dispatch, key] = text if dispatch is None else shape_of_text(text)
@@ -181,7 +181,7 @@ def _values(entry: Entry) -> dict[tuple[str | None, str], Hashable]:
 
 
 def _texts(entry: Entry) -> dict[tuple[str | None, str], str]:
-    """The values of an entry as text, by dispatch key and key; values other than formulas have no dispatch key."""
+    """Yield the values of an entry as text, by dispatch key and key; only formulas have a dispatch key."""
     texts: dict[tuple[str | None, str], str] = {}
     if entry.name is not None:
         texts[None, NAME] = _line(entry.name.value)
@@ -195,7 +195,7 @@ def _texts(entry: Entry) -> dict[tuple[str | None, str], str]:
 
 
 def _written(node: YamlNode) -> str:
-    """A YAML value in one line."""
+    """Format a YAML value on one line."""
     if isinstance(node, Scalar):
         return _line(node.value)
     if isinstance(node, Sequence):
@@ -217,7 +217,7 @@ class Comparison:
         self._coverage = {id(model): CoverageOfModel(model) for model in (before, after)}
 
     def of(self, change: ChangedEntry, names: frozenset[str]) -> EntryChange:
-        """The changes of an entry.
+        """Return the changes of an entry.
 
         Args:
             change: the entry.
@@ -260,7 +260,7 @@ class Comparison:
                 yield DerivativeChange(change.name, dispatch, aspect, old, new)
 
     def _answers(self, model: Model, change: ChangedEntry) -> dict[tuple[str | None, str], str]:
-        """The derivatives of the operator in one version, even if that version has no entry for it."""
+        """Return the derivatives of the operator in a version, even if that has no entry for it."""
         function = _function(model, change)
         if function is None:
             return {}
@@ -298,7 +298,7 @@ def _value_changes(old: Entry | None, new: Entry | None) -> Iterator[ValueChange
 
 
 def _saved(entry: Entry | None) -> list[str]:
-    """The saved variables of the nodes of an entry, each once."""
+    """Return the distinct saved variables of an entry's nodes."""
     bodies: Iterable[DispatchBody] = entry.bodies if entry is not None else ()
     infos = [body.info for body in bodies if body.info is not None]
     return list(

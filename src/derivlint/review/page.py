@@ -1,4 +1,4 @@
-"""A review as a page: styled lines for a terminal, Markdown for a pull request, JSON for scripts."""
+"""Formats of a review: styled lines for a terminal, Markdown for a pull request, JSON for scripts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def review_lines(review: Review) -> Iterator[Line]:
-    """A review for a terminal."""
+    """Format a review for a terminal."""
     yield [Piece(f"{review.before.label} -> {review.after.label}", "bold")]
     yield [Piece(summary(review))]
     for entry in review.entries:
@@ -50,7 +50,7 @@ def review_lines(review: Review) -> Iterator[Line]:
 
 
 def review_markdown(review: Review) -> str:
-    """A review as Markdown, such as a comment on a pull request."""
+    """Format a review as Markdown, for example for a comment on a pull request."""
     lines = [f"## {_text(review.before.label)} → {_text(review.after.label)}", "", _text(summary(review))]
     for entry in review.entries:
         name = visible(entry.name).replace("`", "'")
@@ -70,7 +70,7 @@ def review_markdown(review: Review) -> str:
 
 
 def review_json(review: Review) -> str:
-    """A review as JSON."""
+    """Return the JSON document of a review."""
     document = {
         "version": VERSION,
         "before": _version(review.before),
@@ -128,7 +128,7 @@ def _sides(value: ValueChange) -> Iterator[str]:
 
 
 def _facts(entry: EntryChange) -> Iterator[str]:
-    """Yield the effects of a change, each in a line."""
+    """Yield a line per effect of a change."""
     if entry.saved:
         yield f"saved now: {', '.join(entry.saved)}"
     if entry.unsaved:
@@ -174,14 +174,14 @@ def _entry(review: Review, entry: EntryChange) -> dict[str, Any]:
 
 
 def _diagnostics(diagnostics: Sequence[Diagnostic], version: Version) -> list[Any]:
-    """Findings in the shape of ``derivlint check``."""
+    """Return findings in the form of ``derivlint check``."""
     native_sources = {source.path: source for source in version.operators.sources}
     report = Report(tuple(diagnostics), {version.source.path: version.source}, 0, 0, related_sources=native_sources)
     items: list[Any] = json.loads(render_json(report))["diagnostics"]
     return items
 
 
-#: Characters with a meaning in Markdown; an at sign before a name would notify someone, even escaped.
+#: Markdown syntax; an at sign before a name would notify a user, even escaped.
 _MARKS = {**{char: f"\\{char}" for char in "\\`*_<>[]|#"}, "@": "@<!-- -->"}
 
 
@@ -191,7 +191,7 @@ def _text(text: str) -> str:
 
 
 def _fenced(language: str, lines: Sequence[str]) -> list[str]:
-    """A fenced code block with any contents."""
+    """Format a code block, with a fence longer than any in it."""
     fence = "```"
     while any(fence in line for line in lines):
         fence += "`"

@@ -1,4 +1,4 @@
-"""Compares two versions of a derivatives file: entries, findings, and the generated C++."""
+"""Comparison of two versions of a derivatives file: entries, findings, and the generated C++."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOTHING = "/dev/null"
 
 
 def code_diff(before: Model, after: Model, operators: Collection[str]) -> tuple[str, ...]:
-    """The lines of a unified diff of the nodes and kernels of some operators.
+    """Return the lines of a unified diff of the operators' nodes and kernels.
 
     Args:
         before: the older version.
@@ -37,7 +37,7 @@ def code_diff(before: Model, after: Model, operators: Collection[str]) -> tuple[
         operators: the full names of functions.
 
     Raises:
-        UnsupportedRelease: the operators are those of a release that code cannot be emitted for.
+        UnsupportedRelease: no code can be emitted for the release of the operators.
     """
     if not operators:
         return ()
@@ -52,7 +52,7 @@ def code_diff(before: Model, after: Model, operators: Collection[str]) -> tuple[
 
 
 def _pieces(model: Model, operators: frozenset[str]) -> dict[str, str]:
-    """The classes and kernels of the operators, by what they are; what cannot be read has none."""
+    """Return the classes and kernels of the operators by label; unreadable formulas have none."""
     without = unreadable_formulas(model)
     listed = [
         kernel
@@ -60,7 +60,7 @@ def _pieces(model: Model, operators: frozenset[str]) -> dict[str, str]:
         if str(kernel.function.name) in operators - without.keys()
     ]
     nodes = {kernel.node for kernel in listed if kernel.node is not None}
-    # comments name the file, whose two versions may have two names
+    # comments name the file, which may have been renamed
     origin = f"// {yaml_name(model.source.path)}: "
     pieces = {
         f"node {node.name}": without_marks(f"{node.header}\n{node.source}").replace(origin, "// ")
@@ -112,7 +112,7 @@ class Review(Struct, frozen=True):
     fails: bool
 
     def counts(self) -> dict[Status, int]:
-        """The number of entries with each status."""
+        """Return the number of entries per status."""
         counter = Counter(entry.status for entry in self.entries)
         return {status: counter[status] for status in Status}
 
@@ -124,7 +124,7 @@ def review(before: Version, after: Version, rules: tuple[Rule, ...], *, with_cod
         before: the older one.
         after: the newer one.
         rules: the rules to run.
-        with_code: whether the generated C++ is compared.
+        with_code: whether to compare the generated C++.
 
     Raises:
         InputError: a file does not have the selected version.
@@ -141,7 +141,7 @@ def review(before: Version, after: Version, rules: tuple[Rule, ...], *, with_cod
     no_code = None
     if with_code:
         try:
-            # for added or removed entries everything would differ
+            # the code of added and removed entries would differ as a whole
             kept_on = [entry for entry in entries if entry.status is Status.CHANGED]
             operators = {entry.name for entry in kept_on}.union(*(entry.functions for entry in kept_on))
             code = code_diff(old.model, new.model, operators)
@@ -153,7 +153,7 @@ def review(before: Version, after: Version, rules: tuple[Rule, ...], *, with_cod
 
 
 def _without(items: Sequence[Diagnostic], excluded: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The findings without a counterpart among others, at any position."""
+    """Return the findings without an equal one in the other version, at any position."""
     counts = Counter(map(_identity, excluded))
     remaining = []
     for item in items:

@@ -25,7 +25,7 @@ from derivlint.project.files import LIST_MARK
 from derivlint.project.settings import SettingsOfFiles
 from derivlint.project.untrusted import OPTION, VARIABLE, require_inside
 
-#: From this many files on, a terminal shows how far the run is.
+#: The minimum number of files for a progress line.
 MANY_FILES = 5
 
 
@@ -127,10 +127,10 @@ def check(
 def require_harmless(
     context: click.Context, output: OutputOptions, fixes: FixOptions | None, suppressions: SuppressionOptions
 ) -> None:
-    """Refuse what would have the files of a repository that is not trusted compiled, or written to.
+    """Reject options that would compile or write files of an untrusted repository.
 
     Raises:
-        InputError: the command line asks for that, or names a file that leads out of the repository.
+        InputError: an option does, or a path leads out of the repository.
     """
     parameters = context.params
     is_set = {
@@ -149,7 +149,7 @@ def require_harmless(
 
 
 def with_progress(files: list[str]) -> Iterator[str]:
-    """The files; for many files on a terminal, with a progress line."""
+    """Iterate over the files, with a progress line on a terminal if there are many."""
     shown = len(files) >= MANY_FILES
     for number, path in enumerate(files, 1):
         if shown:

@@ -1,4 +1,4 @@
-"""``derivlint check --fix``: writes or shows fixed files."""
+"""``derivlint check --fix``: write or show fixed files."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile, remove_leftovers, visible, write_file
 
-#: How many of the rejected fixes are listed.
+#: The maximum number of listed rejected fixes.
 MAX_REPORTED = 10
 
 
 class FixRunner:
-    """The files fixed so far.
+    """Fixes files, and collects the results.
 
     Attributes:
-        only: whether the remaining findings are not reported.
-        summary: the numbers of fixed and remaining findings and of other fixes, at the end of the run.
-        fixed: how many findings were fixed.
-        changed: how many files changed, or would.
+        only: whether remaining findings are omitted from the report.
+        summary: the line with the numbers of fixed and remaining findings, printed at the end of the run.
+        fixed: the number of fixed findings.
+        changed: the number of files that changed, or would.
     """
 
     def __init__(self, options: FixOptions) -> None:
@@ -57,18 +57,18 @@ class FixRunner:
         rules: tuple[Rule, ...],
         finding_filter: FindingFilter | None = None,
     ) -> SourceFile:
-        """Fix a file, and write it, or keep it for the output.
+        """Fix a file, and write it or collect the output.
 
         Args:
             path: the file, or ``-``.
             source: its text.
             natives: the operators.
-            settings: the settings for it.
-            rules: the rules whose fixes are applied; none may make an error of any rule.
+            settings: its settings.
+            rules: the rules whose fixes are applied.
             finding_filter: selects the findings to fix.
 
         Returns:
-            the file as it is then.
+            the fixed file.
 
         Raises:
             InputError: it cannot be written.
@@ -76,7 +76,7 @@ class FixRunner:
         check = checker_of(natives, settings, rules, finding_filter)
         fixed = fix_source(source, check, unsafe=self._options.unsafe, repair=repair_of(settings, rules))
         if not self._options.diff and path != STDIN:
-            # also where nothing is to be written any more, what a run left that was killed goes
+            # remove the leftovers of a killed run even if nothing is to be written
             remove_leftovers(Path(path).resolve().parent)
             if fixed.changed:
                 write_fixed(path, fixed.source, fixed.text)
@@ -108,13 +108,13 @@ class FixRunner:
     def conclude(self, report: Report, status: Callable[[bool], int], exit_zero: bool) -> Report:
         """Print the texts or differences.
 
-        While a text is on standard output, what the command prints goes to standard error. With ``--diff`` the command
-        ends here.
+        If standard output holds a text, the rest of the output goes to standard error. With ``--diff`` the command ends
+        here.
 
         Args:
-            report: the report on the files as they are now.
-            status: the exit status, given whether findings count for nothing.
-            exit_zero: whether they do.
+            report: the report on the fixed files.
+            status: returns the exit status, with or without counting findings.
+            exit_zero: whether findings do not count.
 
         Returns:
             the report on the remaining findings.
@@ -144,10 +144,10 @@ class FixRunner:
 
 
 def write_fixed(path: str, source: SourceFile, text: str) -> None:
-    """Replace a file, through links to it, unless someone forbids or changes that.
+    """Replace a file, following links, unless it is read-only or was changed meanwhile.
 
     Raises:
-        InputError: it cannot be written, or is no longer what was read.
+        InputError: it cannot be written, or was changed since it was read.
     """
     try:
         write_file(Path(path), text.encode("utf-8"), expected=source.text.encode("utf-8"))
@@ -156,12 +156,12 @@ def write_fixed(path: str, source: SourceFile, text: str) -> None:
 
 
 def unified_diff(path: str, before: str, after: str) -> Iterator[str]:
-    """The lines of a unified difference, with their ends; none if the texts are equal."""
+    """Return the lines of a unified diff, with line ends; none if the texts are equal."""
     shown = visible(path)
     for line in difflib.unified_diff(_lines(before), _lines(after), shown, shown):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
 def _lines(text: str) -> list[str]:
-    r"""The lines with their ends; a lone ``\r`` or U+2028 does not end one, as for ``patch``."""
+    r"""Split into lines as ``patch`` does: a lone ``\r`` or U+2028 does not end one."""
     return io.StringIO(text, newline="\n").readlines()

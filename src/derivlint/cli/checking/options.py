@@ -18,11 +18,11 @@ class SuppressionOptions(Struct, frozen=True):
     """The options that suppress findings.
 
     Attributes:
-        no_ignores: whether comments silence nothing.
-        add_ignores: the reason of the comments that are added; None to add none.
-        update_baseline: whether the baseline takes what is found.
+        no_ignores: whether suppression comments are ignored.
+        add_ignores: the reason in added suppression comments; None to add none.
+        update_baseline: whether the findings are written to the baseline.
         prune_baseline: whether stale entries are removed from the baseline.
-        diff_base: the revision with which entries are compared, None to show all.
+        diff_base: the git revision that entries are compared with, or None to check all.
     """
 
     no_ignores: bool = False
@@ -33,7 +33,7 @@ class SuppressionOptions(Struct, frozen=True):
 
 
 def suppression_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options, as one argument ``suppressions``; ``baseline`` stays an argument of its own."""
+    """Add the options to a command, passed as one argument ``suppressions``; ``baseline`` stays separate."""
 
     @wraps(command)
     def with_suppressions(
@@ -82,9 +82,9 @@ class FixOptions(Struct, frozen=True):
     """The options for fixes.
 
     Attributes:
-        unsafe: whether to apply fixes that may change what is meant.
-        diff: whether to show what would change instead of writing it.
-        only: whether the remaining findings are not reported.
+        unsafe: whether to apply fixes that may change the meaning.
+        diff: whether to print a diff instead of writing files.
+        only: whether remaining findings are omitted from the report.
     """
 
     unsafe: bool = False
@@ -93,7 +93,7 @@ class FixOptions(Struct, frozen=True):
 
 
 def fix_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options, as one argument ``fixes``: None without any."""
+    """Add the options to a command, passed as one argument ``fixes``, None without any."""
 
     @wraps(command)
     def with_fixes(*args: Any, fix: bool, unsafe_fixes: bool, diff: bool, fix_only: bool, **kwargs: Any) -> Any:
@@ -121,7 +121,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def watch_option(function: Command) -> Command:
-    """The option, which makes a command run until it is interrupted."""
+    """Add the option ``--watch`` to a command."""
 
     @wraps(function)
     def command(*args: Any, watch: bool, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A run over derivatives files: the check of each, the report, and the exit status."""
+"""A run over derivatives files: checks, report, exit status."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ if TYPE_CHECKING:
     from derivlint.project.filtering.findings import FindingFilter
     from derivlint.project.operators import Operators
 
-#: How many problems of native_functions.yaml are listed.
+#: The maximum number of listed problems of native_functions.yaml.
 MAX_PROBLEMS = 20
-#: A pattern of operators' names with one of these is not a name.
+#: Characters that make an operator pattern more than a name.
 WILDCARDS = "*?["
 
 
 class Run:
-    """The files checked so far."""
+    """Checks files, and collects the results."""
 
     def __init__(
         self,
@@ -85,12 +85,12 @@ class Run:
         self._asked_about: set[str] = set()
 
     def check(self, path: str, folder: Path, settings: Settings) -> None:
-        """Check one file; one that cannot be read is reported at once, and the others go on.
+        """Check a file; report an unreadable one at once, and continue.
 
         Args:
             path: the file, or ``-``.
-            folder: where it is.
-            settings: the settings for it.
+            folder: its folder.
+            settings: its settings.
         """
         begin = perf_counter()
         try:
@@ -103,7 +103,7 @@ class Run:
         self._fail_levels[source.path] = settings.fail_level
         self._log(f"{source.path}: configuration {settings.origin or 'none'}")
         if settings.untrusted and self._use_cache and cache_is_foreign(folder):
-            # what lies in the repository could be findings that were planted there
+            # a cache inside an untrusted repository could hold planted findings
             self._use_cache = False
             self._log("the cache lies in the repository and is not used")
         operators = resolve_release(operators, source, self._load, self._use_cache)
@@ -143,7 +143,7 @@ class Run:
             self._warn_of_silenced(source, outcome)
 
     def _report_judged(self, source: SourceFile, outcome: FilteredFindings | CheckedFile) -> None:
-        """Log how much of a file the checks can judge, if requested; cached findings do not include that."""
+        """Log the coverage of a file's checks, if requested; the result cache does not store it."""
         if self._is_verbose and not isinstance(outcome, FilteredFindings):
             from derivlint.analysis.judged import judged_entries
             from derivlint.formats.coverage import judged_line
@@ -159,7 +159,7 @@ class Run:
             natives = self._load(operators).natives
             if natives.operator(name) is not None:
                 continue
-            # names are compared with those of entries, which have their overloads
+            # names are compared with those of entries, including overloads
             overloads = bool(natives.with_base(name))
             question = f'did you mean "{name}.*"?' if overloads else did_you_mean(name, natives.operator_names())
             message = f'"per-operator-ignores" names "{name}", which is not an operator'
@@ -186,7 +186,7 @@ class Run:
         settings: Settings,
         finding_filter: FindingFilter | None,
     ) -> FilteredFindings | CheckedFile:
-        """Check a file, unless what is found in it is in the cache.
+        """Check a file, or return its cached result.
 
         Raises:
             InputError: it cannot be checked.
@@ -200,7 +200,7 @@ class Run:
             and finding_filter is not None
             and finding_filter.baseline
         ):
-            # a run without baseline has kept it
+            # a run without baseline has cached the result
             findings = None
         if place is not None and findings is not None:
             self._sources[source.path] = source
@@ -216,9 +216,9 @@ class Run:
 
             memos = load_memos(place.memos, source.path)
         checked = self._checked(path, source, loaded, settings, finding_filter, memos)
-        # files that changed while they were read belong to no place
+        # results of files that changed during the run are not cached
         if place is not None and not loaded.natives.problems and cache_entry_of(source, operators, settings) == place:
-            # findings come last: where they are, nothing is written any more, nor removed what a killed run left
+            # findings are read last: a cache hit skips all writing, including the cleanup after a killed run
             if memos is not None and memos.newest:
                 store_memos(place.memos, memos)
             if may_reuse:
@@ -226,7 +226,7 @@ class Run:
         return checked
 
     def _may_reuse(self, finding_filter: FindingFilter | None) -> bool:
-        """Whether findings are enough; what changes a file or compares it with another one needs its model."""
+        """Whether cached findings suffice; options that change or compare files need a model."""
         if self._toolchain is not None or self._fixing is not None:
             return False
         adds = self._suppressing is not None and self._suppressing.adds_ignores
@@ -270,7 +270,7 @@ class Run:
         return replace(checked, findings=replace(checked.findings, unknown_functions=unknown))
 
     def _compiled_with(self, settings: Settings) -> Check | None:
-        """Return the check that compiles the formulas, if a compiler is requested."""
+        """Return the check that compiles formulas, if a compiler is requested."""
         toolchain = self._toolchain
         if toolchain is None:
             return None
@@ -294,7 +294,7 @@ class Run:
         return compiled
 
     def _warn_of_problems(self, loaded: LoadedOperators) -> None:
-        """Report problems of native_functions.yaml, whose unreadable operators would be unknown."""
+        """Report problems of native_functions.yaml; its unreadable operators count as unknown."""
         self._related_sources.update({source.path: source for source in loaded.sources})
         problems = loaded.natives.problems
         for problem in problems[:MAX_PROBLEMS]:
@@ -309,9 +309,9 @@ class Run:
             warn(message)
 
     def report(self) -> Report:
-        """The report on all files, with the exit status that findings give."""
+        """Return the report on all files, with the exit status that findings give."""
         return Report(
-            # a header may belong to several files
+            # several files may share a header
             diagnostics=tuple(sorted(set(self._shown))),
             sources=self._sources,
             entries=self._entries,
@@ -328,7 +328,7 @@ class Run:
         )
 
     def status(self, exit_zero: bool) -> int:
-        """The exit status."""
+        """Return the exit status."""
         if self._crashed:
             return INTERNAL
         if self._unreadable:
@@ -337,10 +337,10 @@ class Run:
 
 
 def require_toolchain(name: str) -> Toolchain:
-    """The compiler of that name, with the headers of the installed torch.
+    """Return the compiler of a name, with the headers of the installed torch.
 
     Raises:
-        InputError: one of them is not there.
+        InputError: the compiler or the headers are missing.
     """
     from derivlint.compiler.gxx import CompilerError, find_toolchain
 
@@ -351,7 +351,7 @@ def require_toolchain(name: str) -> Toolchain:
 
 
 def cache_is_foreign(folder: Path) -> bool:
-    """Whether the cache lies in the repository of a folder, or in that of the working folder."""
+    """Whether the cache is inside the repository of a folder, or of the working folder."""
     cache = cache_folder()
     return cache is not None and any(is_inside(cache, repository_of(place)) for place in (folder, Path.cwd()))
 

@@ -1,4 +1,4 @@
-"""Leaving findings out of a run: comments, baselines, what did not change."""
+"""Suppression of findings: comments, baselines, unchanged entries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SuppressionRunner:
     """Applies the options that suppress findings, and collects their results."""
 
     def __init__(self, options: SuppressionOptions, *, fixes: bool = False) -> None:
-        """Take the options; ``fixes`` is whether fixes change files as well.
+        """Validate the options; ``fixes`` is whether fixes are applied as well.
 
         Raises:
             InputError: options contradict each other.
@@ -46,11 +46,11 @@ class SuppressionRunner:
 
     @property
     def adds_ignores(self) -> bool:
-        """Whether comments are added to files."""
+        """Whether suppression comments are added to files."""
         return self._options.add_ignores is not None
 
     def finding_filter(self, settings: Settings, operators: Operators) -> FindingFilter:
-        """The filter of the findings of a file.
+        """Return the filter of a file's findings.
 
         Raises:
             InputError: the baseline cannot be read, or there is none to update.
@@ -61,12 +61,12 @@ class SuppressionRunner:
             baseline=self._baseline(settings.baseline),
             updates_baseline=options.update_baseline,
             changes=self._changes,
-            # the functions of an installed PyTorch are not part of anybody's repository
+            # the functions of an installed PyTorch are outside of the repository
             native_functions=operators.native_functions if settings.torch != INSTALLED else (),
         )
 
     def _baseline(self, path: Path | None) -> BaselineFile | None:
-        """The baseline of a file's settings, read once."""
+        """Return the baseline of a file's settings, read once."""
         options = self._options
         writes = options.update_baseline or options.prune_baseline
         if path is None and not writes:
@@ -81,10 +81,10 @@ class SuppressionRunner:
         return self._baselines[path]
 
     def add_ignores(self, path: str, checked: CheckedFile, check: Checker) -> CheckedFile:
-        """Add comments for the findings, if requested, and write the file or keep it for the output.
+        """Add suppression comments, if requested, and write the file or collect the output.
 
         Returns:
-            the check of the file as it is then.
+            the check of the resulting file.
 
         Raises:
             InputError: no comments can be added, or the file cannot be written.
@@ -104,11 +104,11 @@ class SuppressionRunner:
         return ignored.checked
 
     def conclude(self, status: int, exit_zero: bool) -> int:
-        """Print texts, write baselines and report stale findings in them; from then on the report is printed.
+        """Print the texts, write baselines and report their stale findings.
 
         Args:
             status: the exit status so far.
-            exit_zero: whether findings count for nothing.
+            exit_zero: whether findings do not count.
 
         Returns:
             the exit status.
@@ -122,7 +122,7 @@ class SuppressionRunner:
             write_exactly("".join(self._texts))
             results_to_stderr()
         if status not in (CLEAN, FINDINGS):
-            # a rule that crashed or a file that could not be read would look like findings that are gone
+            # the findings of a crashed rule or an unreadable file would look resolved
             return status
         for baseline in self._baselines.values():
             status = max(status, self._judge(baseline, exit_zero))
@@ -142,10 +142,10 @@ class SuppressionRunner:
 
 
 def _write(path: str, before: SourceFile, text: str) -> None:
-    """Replace a file, through links to it.
+    """Replace a file, following links.
 
     Raises:
-        InputError: it cannot be written, or is no longer what was read.
+        InputError: it cannot be written, or was changed since it was read.
     """
     try:
         write_file(Path(path), text.encode("utf-8"), expected=before.text.encode("utf-8"))

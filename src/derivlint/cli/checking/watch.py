@@ -1,4 +1,4 @@
-"""Running a command again whenever a file that it read changes, by looking at the files' times."""
+"""Watch mode: run a command again when a file that it read changes, by polling modification times."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from derivlint.project.files import STDIN
 from derivlint.project.operators import operators_for
 from derivlint.project.settings import OWN_FILE, PYPROJECT, Settings
 
-#: Seconds between two looks.
+#: Seconds between polls.
 INTERVAL = 0.25
-#: Seconds without a change before a run: editors write a file in several steps, git many files.
+#: Seconds without a change before a run: editors write files in several steps, and git writes many.
 QUIET = 0.1
 
 _KEY = "derivlint.watch"
@@ -29,17 +29,17 @@ Stamp = tuple[int, int, int] | None
 
 
 def is_watched() -> bool:
-    """Whether the command runs again and again."""
+    """Whether the command runs in watch mode."""
     return _KEY in click.get_current_context().meta
 
 
 def remember(files: Sequence[str], folders: Mapping[str, Path], settings: Mapping[str, Settings]) -> None:
-    """Keep which files the command reads.
+    """Record the files that the command reads.
 
     Args:
         files: the derivatives files.
-        folders: where each stands.
-        settings: those of each.
+        folders: their folders.
+        settings: their settings.
 
     Raises:
         InputError: the requested operators do not exist.
@@ -58,26 +58,26 @@ def remember(files: Sequence[str], folders: Mapping[str, Path], settings: Mappin
 
 
 def watch_paths(paths: Iterable[str]) -> None:
-    """Have the command run again when one of these files changes, where it is watched."""
+    """Add files whose changes start another run, in watch mode."""
     if is_watched():
         click.get_current_context().meta[_KEY] = tuple(map(Path, paths))
 
 
 def configurations(folder: Path) -> list[Path]:
-    """Every place where a configuration for the files of a folder may be, or may come to be."""
+    """Return the paths of configurations for the files of a folder, existing or not."""
     return [parent / name for parent in (folder, *folder.parents) for name in (OWN_FILE, PYPROJECT)]
 
 
 def run_and_watch(context: click.Context, run: Callable[[], object]) -> NoReturn:
-    """Run a command again and again, until the user interrupts it.
+    """Run a command after each change, until it is interrupted.
 
     Args:
         context: the context of the command.
-        run: runs it once.
+        run: runs the command once.
 
     Raises:
-        InputError: standard input is to be checked, which cannot be read again.
-        KeyboardInterrupt: the user interrupts it.
+        InputError: the command reads standard input, which cannot be read again.
+        KeyboardInterrupt: always.
     """
     paths: tuple[str, ...] = context.params.get("paths", ())
     if STDIN in paths:
@@ -86,7 +86,7 @@ def run_and_watch(context: click.Context, run: Callable[[], object]) -> NoReturn
     while True:
         since = time.time_ns()
         _run_once(run)
-        # the command line switches collection off, since other runs end before it pays
+        # the command line disables garbage collection, which does not pay in a single run
         gc.collect()
         watched: tuple[Path, ...] = context.meta[_KEY]
         # a change after the message must not be missed
@@ -103,12 +103,12 @@ def _run_once(run: Callable[[], object]) -> None:
         for message in error.messages:
             warn(message)
     except click.exceptions.Exit:
-        # findings end no watch
+        # findings do not end the watch
         return
 
 
 def stamps(paths: Iterable[Path]) -> list[Stamp]:
-    """The stamps of files, which differ if the files have changed."""
+    """Return the stamps of files, which differ if the files have changed."""
     return [_stamp(path) for path in paths]
 
 
@@ -123,15 +123,15 @@ def _stamp(path: Path) -> Stamp:
 def wait_for_change(
     paths: Sequence[Path], before: list[Stamp], since: int, sleep: Callable[[float], Any] = time.sleep
 ) -> None:
-    """Return when a file has changed and changes no more.
+    """Wait until a file has changed and no more changes follow.
 
     Args:
-        paths: the files; one that is not there may come.
-        before: their stamps before any change that counts.
-        since: a time in nanoseconds; a file that changed after it, while the command ran, has changed already.
-        sleep: waits.
+        paths: the files, existing or not.
+        before: their stamps before the run.
+        since: a time in nanoseconds; changes after it, during the run, count as well.
+        sleep: the function that waits.
     """
-    # a time in the future is not a change: the file has it in every round
+    # a modification time in the future is not a change, or each poll would report one
     now_ns = time.time_ns()
     if not any(stamp is not None and 0 < since < stamp[0] <= now_ns for stamp in before):
         while stamps(paths) == before:

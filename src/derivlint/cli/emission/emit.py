@@ -1,4 +1,4 @@
-"""``derivlint emit``: the C++ that a derivatives file becomes."""
+"""``derivlint emit``: C++ generated from a derivatives file."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def cpp(
 
 
 def print_files(files: Mapping[str, str]) -> None:
-    """Print what would be written, each file below its name."""
+    """Print the files instead of writing them, each below its name."""
     write("\n".join(f"==> {visible(name)} <==\n{text}" for name, text in files.items()))
 
 
@@ -202,7 +202,7 @@ def _report(emitted: Emission, written: int, out: Path) -> None:
 
 
 def _compile_check(model: Model, out: Path, compiler: str | None, color: str) -> None:
-    """Report what the compiler refuses: in formulas at their places, elsewhere as it is."""
+    """Report compiler errors: those in formulas with their locations in the YAML, others verbatim."""
     from derivlint.cli.compiled import messages_of
     from derivlint.runtime import BuildError
     from derivlint.runtime.syntax import syntax_errors

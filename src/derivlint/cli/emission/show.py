@@ -43,12 +43,12 @@ def show(
 
 
 def listing(model: Model, operator: str) -> Iterator[str]:
-    """The pieces of C++ for one operator: for each node its class and its functions, then each kernel.
+    """Return the C++ for one operator: the class and functions of each node, then each kernel.
 
-    Functions whose formulas cannot be read are left out, and named on standard error.
+    Functions whose formulas cannot be parsed are omitted, and named on standard error.
 
     Raises:
-        InputError: there is no such operator, or no formula of it can be read.
+        InputError: the operator does not exist, or none of its formulas can be parsed.
     """
     from derivlint.emit.kernels import kernels
     from derivlint.emit.nodes import node_classes

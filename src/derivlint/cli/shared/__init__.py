@@ -1,4 +1,4 @@
-"""Code that the commands share.
+"""Code shared by the commands.
 
 Terms: resolved inputs (``inputs``): the files of a command line with their settings; loaded file (``loading``): its
 model and operators; output options (``output``); exit statuses (``exits``); terminal (``terminal``): all printing.

@@ -1,4 +1,4 @@
-"""Exit statuses, the same for every format, and the message of an unexpected error."""
+"""Exit statuses, and the message of an unexpected error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLEAN = 0
 FINDINGS = 1
 USAGE = 2
 INTERNAL = 3
-#: Something that was to be checked could not be checked.
+#: Something requested could not be checked.
 UNCHECKED = 4
 INTERRUPTED = 130
 
@@ -36,5 +36,5 @@ def debugging() -> bool:
 
 
 def internal_error(error: Exception) -> str:
-    """The message of an unexpected exception."""
+    """Return the message of an unexpected exception."""
     return f"internal error: {type(error).__name__}: {error}"

@@ -10,7 +10,7 @@ import click
 
 from derivlint.cli.shared.exits import warn
 
-#: The options of each group, by the names of their parameters; others stand under ``Options``.
+#: The options of each group, by parameter name; others are listed under ``Options``.
 OPTION_GROUPS: Mapping[str, tuple[str, ...]] = {
     "Input": (
         *("compiler", "config", "exclude", "force_exclude", "forward", "headers", "helper_bodies", "helpers"),
@@ -68,13 +68,13 @@ class GroupedCommand(click.Command):
     """A command whose help has its options in groups.
 
     Attributes:
-        renamed: former names of options, which work for a release, and their present names.
+        renamed: the current names of options by their former names, which work for a release.
     """
 
     renamed: ClassVar[Mapping[str, str]] = {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments, with the present names of options."""
+        """Parse the arguments, with former names of options replaced."""
         for old in dict.fromkeys(arg for arg in args if arg in self.renamed):
             warn(f'"{old}" is deprecated; use "{self.renamed[old]}"')
         return super().parse_args(ctx, [self.renamed.get(arg, arg) for arg in args])
@@ -104,13 +104,13 @@ class EmitCommand(GroupedCommand):
 
 
 def option_record(parameter: click.Parameter, context: click.Context) -> tuple[str, str] | None:
-    """Return the names and the help of an option, or None if it has no row; ``--[no-]x`` stands for both flags."""
+    """Return the names and the help of an option, or None if it is hidden; ``--[no-]x`` stands for both flags."""
     record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
     return record and (re.sub(r"--(\S+) / --no-\1", r"--[no-]\1", record[0]), record[1])
 
 
 def group_of(parameter: click.Parameter) -> str:
-    """The title of the group that an option stands in."""
+    """Return the title of an option's group."""
     return next((title for title, names in OPTION_GROUPS.items() if parameter.name in names), OTHERS)
 
 

@@ -21,14 +21,14 @@ from derivlint.source import SourceError, SourceFile
 
 
 class FallbackPolicy(Enum):
-    """The conditions for replacing a missing file by a default one."""
+    """The conditions for using a default file in place of a missing one."""
 
     WHEREVER_NONE_IS_FOUND = 1
-    #: For checks, whose exit status is about a file: a project with a configuration, or a build server, has lost it.
+    #: For checks: never on build servers or in projects with a configuration, where the file should exist.
     OUTSIDE_OF_PROJECTS = 2
-    #: Where a file is written, or compared with an earlier state.
+    #: For commands that write a file or compare it with an earlier state.
     NEVER = 3
-    #: Where derivatives of operators are looked up: those of the operator book, if no PyTorch is installed.
+    #: For look-ups of derivatives: the operator book if PyTorch is not installed.
     BOOK = 4
 
 
@@ -36,9 +36,9 @@ class ResolvedInputs(Struct, frozen=True):
     """The files to check.
 
     Attributes:
-        files: the files, as messages show them.
-        folders: where each stands.
-        settings: what is configured for each.
+        files: the files, as shown in messages.
+        folders: the folder of each.
+        settings: the settings of each.
     """
 
     files: list[str]
@@ -52,26 +52,26 @@ def resolve_inputs(
     stdin_filename: str | None,
     stand_in: FallbackPolicy = FallbackPolicy.WHEREVER_NONE_IS_FOUND,
 ) -> ResolvedInputs:
-    """The files that a command names, without those that are excluded, and their settings.
+    """Return the files that the arguments of a command name, except excluded ones, and their settings.
 
-    Every configuration is read, so that mistakes are reported before anything is checked. Where no file is named or
-    found, that of the installed PyTorch stands in, or an example.
+    All configurations are read first, so that their errors are reported before any check. If no file is named or found,
+    the default is that of the installed PyTorch, or an example.
 
     Args:
         lookup: the settings of each file.
         paths: the arguments of the command.
-        stdin_filename: what standard input is called.
+        stdin_filename: the path that stands for standard input.
         stand_in: when a default file may be used.
 
     Raises:
-        InputError: there is nothing to check, or configurations have mistakes; it lists all of them.
+        InputError: there is no file, or configurations have errors, all of which are listed.
     """
     working_folder = Path.cwd()
     mistake: ConfigurationError | None = None
     try:
         settings_here = lookup.of_folder(working_folder)
     except ConfigurationError as error:
-        # the files may have other configurations, whose mistakes are reported as well
+        # the files may have other configurations, whose errors are reported as well
         mistake = error
         settings_here = Settings()
     try:
@@ -97,14 +97,14 @@ def resolve_inputs(
 
 
 def _may_stand_in(settings: Settings, stand_in: FallbackPolicy) -> bool:
-    """Whether a default file may be used; named operators are those of another file."""
+    """Whether a default file may be used; never with operators from a given file."""
     if stand_in is FallbackPolicy.NEVER or settings.untrusted or is_requested() or settings.native_functions:
         return False
     return stand_in is not FallbackPolicy.OUTSIDE_OF_PROJECTS or (settings.origin is None and not automated())
 
 
 def _provided(settings: Settings, stand_in: FallbackPolicy) -> ResolvedInputs:
-    """The file that stands in, with the settings of the command line."""
+    """Return the default file, with the settings of the command line."""
     from derivlint.project.files import default_file
 
     default = default_file(for_derivatives=stand_in is FallbackPolicy.BOOK)
@@ -116,7 +116,7 @@ def _provided(settings: Settings, stand_in: FallbackPolicy) -> ResolvedInputs:
 
 
 def _is_excluded(path: str, settings: Settings, stdin_filename: str | None, named: set[str]) -> bool:
-    """Whether a file is excluded; one that the command names is excluded only by force."""
+    """Whether a file is excluded; files named on the command line only with ``force-exclude``."""
     real = os.path.realpath(stdin_filename or path if path == STDIN else path)
     if not settings.force_exclude and (path == STDIN or real in named):
         return False
@@ -124,7 +124,7 @@ def _is_excluded(path: str, settings: Settings, stdin_filename: str | None, name
 
 
 def settings_lines(inputs: ResolvedInputs, rules: dict[str, list[str]]) -> Iterator[str]:
-    """The settings of each file, with where they come from, and the operators and rules that follow.
+    """Format the settings of each file with their origins, and the resulting operators and rules.
 
     Args:
         inputs: the files.
@@ -153,7 +153,7 @@ def settings_lines(inputs: ResolvedInputs, rules: dict[str, list[str]]) -> Itera
 
 
 def _operators_of(path: str, folder: Path, settings: Settings) -> Operators:
-    """The operators that a file is judged against; standard input is not read for that."""
+    """Describe the operators that a file is checked against, without reading standard input."""
     operators = operators_for(folder, settings)
     if path == STDIN:
         return operators

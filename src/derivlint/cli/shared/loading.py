@@ -1,4 +1,4 @@
-"""The models of the files that a command names, for commands that print or write something of them."""
+"""Models of the files that the arguments name, for commands that print or generate something."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 #: The rule about gradients that cannot be differentiated again.
 ONCE = "not-twice-differentiable"
-#: More warnings are only counted.
+#: The maximum number of printed warnings; the rest is counted.
 MOST_WARNINGS = 10
 
 
 def load_models(
     paths: tuple[str, ...], stdin_filename: str | None, no_config: bool, **setting_options: Any
 ) -> Iterator[Loaded]:
-    """The models of the derivatives files that the arguments name, without those that are excluded.
+    """Load the derivatives files that the arguments name, except excluded ones.
 
     Raises:
-        InputError: there is none, or one or its operators cannot be read.
+        InputError: there is none, or a file or its operators cannot be read.
     """
     return _loaded(resolve_inputs(SettingsOfFiles(no_config, **setting_options), paths, stdin_filename), stdin_filename)
 
@@ -49,10 +49,10 @@ def load_model(
     stand_in: FallbackPolicy = FallbackPolicy.WHEREVER_NONE_IS_FOUND,
     **setting_options: Any,
 ) -> Loaded:
-    """The model of the one derivatives file that the arguments name.
+    """Load the one derivatives file that the arguments name.
 
     Raises:
-        InputError: there are several or none, or it or its operators cannot be read.
+        InputError: there are several or none, or the file or its operators cannot be read.
     """
     inputs = resolve_inputs(SettingsOfFiles(no_config, **setting_options), paths, stdin_filename, stand_in)
     if len(inputs.files) != 1:
@@ -71,15 +71,15 @@ def _loaded(inputs: ResolvedInputs, stdin_filename: str | None) -> Iterator[Load
 
 
 def require_destination(out: Path | None, ops: tuple[str, ...], needing: Mapping[str, bool]) -> None:
-    """Refuse to print the code of a whole file, and options that are about files where none is written.
+    """Reject output of a whole file to the terminal, and options that need ``--out`` without it.
 
     Args:
-        out: where code is written.
+        out: the output path.
         ops: the requested operators.
-        needing: the options that need a place, with whether they are given.
+        needing: the options that need it, with whether they are set.
 
     Raises:
-        InputError: a place is missing.
+        InputError: the output path is missing.
     """
     if out is not None:
         return
@@ -93,18 +93,18 @@ def require_destination(out: Path | None, ops: tuple[str, ...], needing: Mapping
 def refuse_errors(
     loaded: Loaded, operators: tuple[str, ...] | None, color: str, *, whole: bool = True, tolerant: bool = False
 ) -> Mapping[str, str]:
-    """Print the errors, and end the command where no code is written of such a file.
+    """Print the errors, and end the command if they prevent code generation.
 
     Args:
         loaded: the file.
         operators: the requested operators, or None for all.
         color: when the output is colored.
-        whole: whether code is written of all entries or of none; else only the entries of PyTorch's operators that have
-            errors are left out of a whole file.
-        tolerant: whether errors of entries are printed only.
+        whole: whether an error in any entry prevents all code; else entries of PyTorch's operators with errors are
+            omitted.
+        tolerant: whether errors of entries are only printed.
 
     Returns:
-        the operators that are left out, by full name, with the reason.
+        the omitted operators by full name, with the reason.
     """
     from derivlint.api.emission import errors_of
 
@@ -119,7 +119,7 @@ def refuse_errors(
 
 
 def warn_of_book(model: Model, operators: Collection[str]) -> None:
-    """Name the operators whose derivatives are those of the operator book, because the file has no entry for them."""
+    """Warn of operators whose derivatives come from the operator book because the file has no entry."""
     from derivlint.operators.book import BOOK_OF_DERIVATIVES
 
     if operators and model.source.path != str(BOOK_OF_DERIVATIVES):
@@ -128,17 +128,17 @@ def warn_of_book(model: Model, operators: Collection[str]) -> None:
 
 
 def warn_of_files(files: Sequence[Path]) -> None:
-    """Name the files beside a derivatives file that its code is made with."""
+    """Report the files next to a derivatives file that its code is generated with."""
     if files:
         warn(f"reading called functions from {quoted_list([os.path.relpath(path) for path in files])}")
 
 
 def warn_of_once_differentiable(loaded: Loaded, emitted: Collection[str]) -> None:
-    """Name the emitted operators whose gradients cannot be differentiated again, with the reasons.
+    """Warn of emitted operators whose gradients are not differentiable, with the reasons.
 
     Args:
         loaded: the file.
-        emitted: the operators that became code, by full name.
+        emitted: the emitted operators, by full name.
     """
     from derivlint.lint import Confidence
     from derivlint.project.check import check_source

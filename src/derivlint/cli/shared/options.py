@@ -1,4 +1,4 @@
-"""Options that commands share."""
+"""Options shared by commands."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ CONFIDENCES = click.Choice([confidence.value for confidence in reversed(Confiden
 
 
 class InputPath(click.Path):
-    """A file to read; one below ``/dev`` or ``/proc`` may be a pipe or a device."""
+    """A path to read; below ``/dev`` or ``/proc`` it may be a pipe or a device."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check the path and let it be read."""
+        """Validate the path, and allow it to be read."""
         path: Any = super().convert(value, param, ctx)
         accept_special(path)
         return path
@@ -35,12 +35,12 @@ Callback = Callable[[click.Context, click.Parameter, Any], Any]
 
 
 def rule_names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    """Rule names, given one by one or separated by commas."""
+    """Split rule names at commas."""
     return tuple(name.strip() for item in value for name in item.split(",") if name.strip())
 
 
 def inputs(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    """Files to read, ``@FILE`` among them; those below ``/dev`` or ``/proc`` may be pipes or devices."""
+    """Allow file arguments, and the FILE of ``@FILE``, to be pipes or devices below ``/dev`` or ``/proc``."""
     from derivlint.project.files import LIST_MARK
 
     for name in value:
@@ -49,16 +49,16 @@ def inputs(context: click.Context, parameter: click.Parameter, value: tuple[str,
 
 
 def globs(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[PathGlob, ...]:
-    """Patterns of paths, relative to the working folder."""
+    """Convert path patterns relative to the working folder."""
     return tuple(PathGlob(pattern, Path.cwd()) for pattern in value)
 
 
 def one_of(values: type[Enum]) -> Callback:
-    """The value of an enumeration by its name, or None."""
+    """Return the callback that converts a value to the member of an enumeration."""
     return lambda context, parameter, value: None if value is None else values(value)
 
 
-#: Whether output is colored, for ``wants_color``.
+#: The option ``--color``, for ``wants_color``.
 color_option = click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
@@ -69,7 +69,7 @@ color_option = click.option(
 
 
 def ops_option(help: str) -> Callable[[Command], Command]:
-    """The option that names operators."""
+    """Return the option that selects operators."""
     return click.option(
         "--ops",
         multiple=True,
@@ -141,7 +141,7 @@ def operator_options(function: Command) -> Command:
 
 
 def emission_options(function: Command) -> Command:
-    """Add the options of commands that write code: selected operators, allowed errors, dry runs."""
+    """Add the options of commands that generate code: selected operators, allowed errors, dry runs."""
     options = [
         ops_option("Emit only these operators. [default: *, all]"),
         click.option(
@@ -206,7 +206,7 @@ def settings_options(function: Command) -> Command:
 
 
 def show_options(function: Command) -> Command:
-    """The options that show what would be checked, instead of checking it."""
+    """Add the options that show the settings or files instead of checking."""
     options = [
         click.option(
             "--show-settings", is_flag=True, help="Print files, inputs and settings with their sources, and exit."

@@ -23,7 +23,7 @@ from derivlint.formats.registry import FORMATS
 from derivlint.project.errors import InputError
 from derivlint.source import write_file
 
-#: The variable for the format, if the command line names none.
+#: The environment variable with the default format.
 FORMAT_VARIABLE = "DERIVLINT_OUTPUT_FORMAT"
 LINTRUNNER = "lintrunner"
 #: The formats that can show counts.
@@ -37,10 +37,10 @@ class OutputOptions(Struct, frozen=True):
 
     Attributes:
         format: the name of the format.
-        file: where the report goes instead of standard output.
+        file: the file that the report is written to instead of standard output.
         color: ``auto``, ``always`` or ``never``.
-        quiet: whether the summary is left out.
-        verbose: whether to report what is read, and how long it takes.
+        quiet: whether to omit the summary.
+        verbose: whether to log the files read and the time taken.
         statistics: whether to show counts for each rule.
         show_fixes: whether to show the fix of each finding.
     """
@@ -58,7 +58,7 @@ class OutputOptions(Struct, frozen=True):
 
         Args:
             report: the report.
-            quiet: whether to leave out the summary in any case.
+            quiet: whether to omit the summary in any case.
 
         Raises:
             InputError: it cannot be written.
@@ -70,7 +70,7 @@ class OutputOptions(Struct, frozen=True):
         if not chosen.styled:
             text = chosen.render(report)
         else:
-            # where no file could be read, "no findings" would be a lie
+            # if no file could be read, "no findings" would be wrong
             summary = bool(report.sources) and not quiet and not self.quiet
             lines = chosen.lines(report, terminal_width() if self.file is None else 120, summary)
             if self.file is None:
@@ -88,12 +88,12 @@ class OutputOptions(Struct, frozen=True):
             warn(message)
 
     def status(self, status: int) -> int:
-        """The exit status: the same in every format but that of lintrunner, which takes others for a crash."""
+        """Return the exit status, always 0 for lintrunner, which treats others as a crash."""
         return CLEAN if self.format == LINTRUNNER else status
 
 
 def output_options(function: Command) -> Command:
-    """The options for output; the command gets them as one argument, ``output``."""
+    """Add the options to a command, passed as one argument ``output``."""
 
     @wraps(function)
     def command(*args: Any, **values_of_options: Any) -> Any:
@@ -143,10 +143,10 @@ def output_options(function: Command) -> Command:
 
 
 class CheckCommand(GroupedCommand):
-    """A command that reports its errors in lintrunner's format, if that is requested."""
+    """A command that reports its errors in the format of lintrunner, if requested."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; for lintrunner, what the user can fix is a message and not an exit status."""
+        """Run the command; for lintrunner, user errors become messages in its format."""
         if ctx.params.get("output_format") != LINTRUNNER:
             return super().invoke(ctx)
         try:

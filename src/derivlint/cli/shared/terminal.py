@@ -1,7 +1,7 @@
-"""Everything that the command writes to standard output and standard error: the one way out.
+"""Standard output and standard error; no other module writes to them.
 
-Text for people is made visible line by line (``derivlint.source.visible``), with styles by rich where they are wanted.
-JSON is made visible in the way of JSON. Only a text that stands for a file is written as it is.
+Control characters in text are escaped line by line (``derivlint.source.visible``), and in JSON by its own escapes; rich
+renders styles. Only the contents of files are written unchanged.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from derivlint.formats.text import Line, harmless, plain
 from derivlint.project.errors import InputError
 from derivlint.source import visible, visible_json, visible_line, visible_page
 
-#: Seconds between two lines about progress where standard error is not a terminal.
+#: Seconds between progress lines if standard error is not a terminal.
 PROGRESS_PERIOD = 4.0
-#: Begins a line again on a terminal.
+#: Returns to the start of the line and clears it.
 _ERASE = "\r\x1b[K"
-#: Clears a terminal, with what has been scrolled away, and goes to its first line.
+#: Clears a terminal and its scrollback, and goes to the first line.
 _CLEAR = "\x1b[H\x1b[2J\x1b[3J"
 
 
@@ -41,7 +41,7 @@ def report_usage_error(error: click.ClickException) -> None:
     target = io.StringIO()
     message = error.format_message()
     if not isinstance(error, (click.MissingParameter, NoArgsIsHelpError)):
-        # in those nothing is the user's, and they have several lines; click would drop some control codes
+        # those have several lines and no text of the user; click would drop some control codes
         error.format_message = lambda: visible(message)  # type: ignore[method-assign]
     error.show(target)
     text = target.getvalue()
@@ -56,13 +56,13 @@ def print_traceback(error: BaseException) -> None:
 
 
 def _err(text: str) -> None:
-    # an error of standard error cannot be reported
+    # errors of standard error cannot be reported
     with suppress(OSError):
         click.echo(text, err=True, nl=False)
 
 
 def wants_color(choice: str) -> bool:
-    """Whether to colour standard output: what the option says, else ``NO_COLOR``, ``FORCE_COLOR``, else a terminal."""
+    """Whether to color standard output: by the option, else ``NO_COLOR``, ``FORCE_COLOR``, else if it is a terminal."""
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR"):
@@ -78,22 +78,22 @@ def is_terminal() -> bool:
 
 
 def terminal_width() -> int:
-    """The columns of the terminal; 120 where there is none."""
+    """Return the columns of the terminal, or 120 without one."""
     if not is_terminal():
         return 120
-    # shutil imports every kind of compression
+    # shutil imports all compression modules
     import shutil
 
     return shutil.get_terminal_size((120, 24)).columns
 
 
 def wants_links() -> bool:
-    """Whether pieces of text may link to pages: on a terminal, unless its text is kept for a report."""
+    """Whether to write hyperlinks: on a terminal, unless its output is stored."""
     return is_terminal() and not automated() and os.environ.get("TERM") != "dumb"
 
 
 def automated() -> bool:
-    """Whether no one watches: pre-commit runs hooks on a terminal of its own, whose text it keeps."""
+    """Whether the run is unattended: pre-commit runs hooks on a terminal of its own, and stores the output."""
     return "CI" in os.environ or "PRE_COMMIT" in os.environ
 
 
@@ -103,7 +103,7 @@ def write_lines(lines: Iterable[Line], color: bool = False) -> None:
 
 
 def text_of(lines: Iterable[Line], color: bool, links: bool = False) -> str:
-    """Lines as text, with the styles and links that are wanted."""
+    """Render lines as text, with styles and links if enabled."""
     return _styled(lines, links) if color else "".join(plain(line) + "\n" for line in lines)
 
 
@@ -111,7 +111,7 @@ def _styled(lines: Iterable[Line], links: bool) -> str:
     from rich.console import Console
     from rich.text import Text
 
-    # rich only renders: what it would make of a closed pipe or of NO_COLOR beside "--color always" is not wanted here
+    # rich only renders: its handling of closed pipes, and of NO_COLOR with "--color always", differs from ours
     target = io.StringIO()
     console = Console(
         file=target, force_terminal=True, color_system="standard", highlight=False, soft_wrap=True, no_color=False
@@ -119,7 +119,7 @@ def _styled(lines: Iterable[Line], links: bool) -> str:
     for line in map(harmless, lines):
         text = Text()
         for piece in line:
-            # rich writes the link as OSC 8, which terminals that do not know it leave out
+            # rich writes OSC 8 links, which other terminals ignore
             style = f"{piece.style} link {piece.link}".strip() if links and piece.link else piece.style
             text.append(piece.text, style=style)
         console.print(text)
@@ -127,9 +127,9 @@ def _styled(lines: Iterable[Line], links: bool) -> str:
 
 
 def write(text: str, utf8: bool = False) -> None:
-    """Write a text whose lines are lines of the output; what is not visible in them is escaped.
+    """Write lines of text; control characters in them are escaped.
 
-    A name of the user goes through ``visible`` first, so that a line end in it does not become one.
+    Pass names of the user through ``visible`` first, so that line ends in them are escaped.
 
     Raises:
         InputError: it cannot be written.
@@ -138,7 +138,7 @@ def write(text: str, utf8: bool = False) -> None:
 
 
 def write_names(names: Iterable[str]) -> None:
-    """Write names of the user, one a line.
+    """Write names of the user, one per line.
 
     Raises:
         InputError: they cannot be written.
@@ -147,7 +147,7 @@ def write_names(names: Iterable[str]) -> None:
 
 
 def write_json(text: str) -> None:
-    """Write JSON, as UTF-8 whatever the locale says.
+    """Write JSON as UTF-8, whatever the locale is.
 
     Raises:
         InputError: it cannot be written.
@@ -156,7 +156,7 @@ def write_json(text: str) -> None:
 
 
 def write_rendered(text: str, utf8: bool = False) -> None:
-    """Write what one of our formats has made, which is visible already or has styles.
+    """Write the output of a format, which is escaped already and may have styles.
 
     Raises:
         InputError: it cannot be written.
@@ -165,7 +165,7 @@ def write_rendered(text: str, utf8: bool = False) -> None:
 
 
 def write_exactly(text: str) -> None:
-    """Write a text that stands for a file or is a patch, with its own line ends; on a terminal it is made visible.
+    """Write the contents of a file or a patch, with its own line ends; on a terminal, control characters are escaped.
 
     Raises:
         InputError: it cannot be written.
@@ -179,12 +179,12 @@ def write_exactly(text: str) -> None:
 
 
 def results_to_stderr() -> None:
-    """Have the rest of the command write its results to standard error, since a text is on standard output."""
+    """Redirect further results to standard error, because standard output holds a text."""
     click.get_current_context().with_resource(redirect_stdout(sys.stderr))
 
 
 def take_wire() -> BinaryIO:
-    """Standard output for a protocol; what else is printed goes to standard error from now on.
+    """Return standard output for a protocol, and redirect all other output to standard error.
 
     Raises:
         InputError: it is closed.
@@ -193,7 +193,7 @@ def take_wire() -> BinaryIO:
     if not isinstance(stream, io.TextIOWrapper):
         raise InputError("cannot write the output: standard output is closed")
     sys.stdout = sys.stderr
-    # a text stream that is no longer needed would close the bytes below it
+    # a discarded text stream would close its byte stream
     return cast("BinaryIO", stream.detach())
 
 
@@ -202,13 +202,13 @@ def _out(text: str, utf8: bool = False) -> None:
     if stream is None:
         return
     if isinstance(stream, io.TextIOWrapper):
-        # in JSON, "backslashreplace" makes of a lone surrogate its JSON escape
+        # in JSON, "backslashreplace" writes a lone surrogate as its JSON escape
         stream.reconfigure(encoding="utf-8" if utf8 else None, errors="backslashreplace")
     try:
         stream.write(text)
         stream.flush()
     except BrokenPipeError:
-        # a reader that went away is not an error
+        # a closed pipe is not an error
         _discard_the_rest(stream)
     except OSError as error:
         _discard_the_rest(stream)
@@ -216,7 +216,7 @@ def _out(text: str, utf8: bool = False) -> None:
 
 
 class WatchedStream(io.TextIOWrapper):
-    """A standard stream that remembers why it could not be written.
+    """A standard stream that records write errors.
 
     Attributes:
         problem: the last error, or None.
@@ -233,7 +233,7 @@ class WatchedStream(io.TextIOWrapper):
             raise
 
     def flush(self) -> None:
-        """Write what is kept back."""
+        """Flush the buffer."""
         try:
             super().flush()
         except OSError as error:
@@ -242,16 +242,16 @@ class WatchedStream(io.TextIOWrapper):
 
 
 class ClosedStream(io.TextIOBase):
-    """Standard output that was closed before the program began: whatever is written to it is lost, with an error.
+    """A standard output that was closed before the program started: writing to it is an error.
 
     Attributes:
-        problem: the error; None as long as nothing was written.
+        problem: the error, or None before anything is written.
     """
 
     problem: OSError | None = None
 
     def write(self, text: str, /) -> int:
-        """Refuse a text."""
+        """Record the error."""
         if text:
             self.problem = OSError(errno.EBADF, "standard output is closed")
             raise self.problem
@@ -259,11 +259,11 @@ class ClosedStream(io.TextIOBase):
 
 
 def watch_streams() -> None:
-    """Have standard output and standard error remember why they cannot be written.
+    """Make standard output and standard error record write errors.
 
-    Where standard error is closed, no one wants messages, and none is missed.
+    If standard error is closed, messages are discarded without an error.
     """
-    # the interpreter has no stream where the number of the file was free
+    # the interpreter has no stream for a closed file descriptor
     sys.stdout = _watched(sys.stdout or cast("TextIO", ClosedStream()))
     if sys.stderr is not None:
         sys.stderr = _watched(sys.stderr)
@@ -282,9 +282,9 @@ def _watched(stream: TextIO) -> TextIO:
 
 
 def failed_stream() -> OSError | None:
-    """The error of writing to standard output or standard error, or None.
+    """Return the error of writing to standard output or standard error, or None.
 
-    What they still hold is discarded then.
+    After an error, their buffers are discarded.
     """
     failure: OSError | None = None
     for stream in (sys.stdout, sys.stderr):
@@ -300,7 +300,7 @@ def failed_stream() -> OSError | None:
 
 
 def _discard_the_rest(stream: TextIO) -> None:
-    """Give a stream another end, since the interpreter flushes it once more when it exits."""
+    """Redirect a stream to the null device, because the interpreter flushes it again on exit."""
     with suppress(OSError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())
@@ -308,16 +308,16 @@ def _discard_the_rest(stream: TextIO) -> None:
 
 
 def show_progress(task: str) -> None:
-    """Show a step of the run on a terminal, in a line that the next one replaces; empty text clears it."""
+    """Show a step of the run on a terminal, in place of the previous one; an empty text clears the line."""
     if not automated() and sys.stderr is not None and sys.stderr.isatty():
         _err(f"{_ERASE}{visible(task)}")
 
 
 class Progress:
-    """Progress of a long command: a line that changes on a terminal, else, while it is entered, one every few seconds.
+    """Progress of a long command: a line that is updated on a terminal, else a line every few seconds.
 
     Args:
-        is_quiet: whether nothing is shown.
+        is_quiet: whether to show nothing.
     """
 
     def __init__(self, *, is_quiet: bool = False) -> None:
@@ -352,6 +352,6 @@ class Progress:
 
 
 def clear_terminal() -> None:
-    """Clear the screen, where standard output is a terminal."""
+    """Clear the screen, if standard output is a terminal."""
     if is_terminal():
         _out(_CLEAR)

@@ -1,1 +1,1 @@
-"""The command ``verify``: its options, the base that it compares with, and its reports."""
+"""The command ``verify``: its options, its base of comparison, and its reports."""

@@ -157,7 +157,7 @@ def verify(
         raise InputError("--coverage needs a compiler, which --no-compile excludes")
     require_torch()
     if not paths and setting_options.get("torch") is None:
-        # the file that a check would take, and not that of the installed torch, whose operators it is checked with
+        # the default file of a check, not that of the installed torch, whose operators it is checked with
         lookup = SettingsOfFiles(no_config, **setting_options)
         paths = tuple(resolve_inputs(lookup, paths, stdin_filename, FallbackPolicy.OUTSIDE_OF_PROJECTS).files)
     setting_options["torch"] = setting_options.get("torch") or INSTALLED
@@ -232,10 +232,10 @@ def _require_consistent(
 
 
 def require_torch() -> None:
-    """Refuse a run without PyTorch.
+    """Reject a run without PyTorch.
 
     Raises:
-        InputError: it is not installed.
+        InputError: PyTorch is not installed.
     """
     from derivlint.compiler.gxx import torch_includes
 
@@ -244,7 +244,7 @@ def require_torch() -> None:
 
 
 def _named(model: Model, ops: tuple[str, ...]) -> set[str]:
-    """The operators of some names, with and without overload.
+    """Return the operators of names, with or without overload.
 
     Raises:
         InputError: an operator has no entry.

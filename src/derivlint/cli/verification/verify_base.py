@@ -18,28 +18,28 @@ from derivlint.source import SourceError, SourceFile
 from derivlint.verify.base import Base
 from derivlint.verify.code.functions import list_operators
 
-#: Where no revision is named, that where HEAD left the first of these branches that is there.
+#: By default, the merge base of HEAD and the first of these branches that exists.
 UPSTREAM = ("origin/HEAD", "origin/main", "main", "origin/master", "master")
-#: On that branch itself, and where there is none.
+#: The default on that branch itself, and without such a branch.
 HEAD = "HEAD"
-#: A file that was not there has no entries.
+#: The text of a file that did not exist: no entries.
 _NOTHING = b"[]\n"
 
 
 def base_of(
     loaded: Loaded, revision: str | None, against: Path | None, helpers: Path | None, *, stands_in: bool
 ) -> Base | None:
-    """The earlier version of a file.
+    """Return the earlier version of a file, to compare with.
 
     Args:
         loaded: the file.
         revision: the requested git revision.
         against: the requested file.
-        helpers: the FunctionsManual.cpp that formulas are compiled with; that of the revision goes with the base.
-        stands_in: whether the file of the installed PyTorch may stand in where no revision has the file.
+        helpers: the FunctionsManual.cpp of the formulas; the base uses that of the revision.
+        stands_in: whether to compare with the file of the installed PyTorch if no revision has the file.
 
     Returns:
-        None if there is none: the file is the one of the installed PyTorch.
+        the version, or None if the file is that of the installed PyTorch.
 
     Raises:
         InputError: the requested base does not exist, or there is no repository and no default.
@@ -67,7 +67,7 @@ def base_of(
 
 
 def _left_upstream(folder: Path) -> Revision:
-    """The merge base of HEAD and its upstream branch: commits since then are changes, too.
+    """Return the merge base of HEAD and its upstream branch; commits since then count as changes.
 
     Raises:
         InputError: there is no repository.
@@ -83,7 +83,7 @@ def _left_upstream(folder: Path) -> Revision:
 
 
 def changed_operators(model: Model, base: Base | None) -> set[str]:
-    """The operators whose entries are not those of the base, and those on lists that share their formulas."""
+    """Return the operators whose entries differ from the base, and those on lists that share their formulas."""
     if base is None:
         return set()
     entries = changed_entries(model, base.model.source)
@@ -92,7 +92,7 @@ def changed_operators(model: Model, base: Base | None) -> set[str]:
 
 
 def own_helpers(path: Path | None) -> Helpers | None:
-    """The user's own FunctionsManual.
+    """Return the user's own FunctionsManual.
 
     Raises:
         InputError: it cannot be read.
@@ -110,7 +110,7 @@ def _base(loaded: Loaded, source: SourceFile, label: str, helpers: Helpers | Non
 
 
 def _helpers_of(revision: Revision, path: Path | None) -> Helpers | None:
-    """The FunctionsManual as it was in a revision; None, for that of the installed PyTorch, where it was not there."""
+    """Return the FunctionsManual in a revision, or None for that of the installed PyTorch."""
     if path is None:
         return None
     source = revision.text_of(path)

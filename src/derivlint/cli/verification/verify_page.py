@@ -21,19 +21,19 @@ from derivlint.project.errors import InputError
 from derivlint.source import replace_file, visible_line
 from derivlint.verify.outcome import RunOutcome
 
-#: The variable by which GitHub names the file of a step's summary.
+#: The environment variable with the file of a GitHub step's summary.
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 _BACKTICKS = re.compile("`+")
 
 
 class FindingDetail(Struct, frozen=True):
-    """A finding with the formula and the input that it is about.
+    """A finding with its formula and input.
 
     Attributes:
         finding: the finding.
         place: the file and the line.
-        before: the formula before; empty without one.
-        now: the formula.
+        before: the formula of the base, or empty.
+        now: the current formula.
         arguments: the input, as lines of Python.
     """
 
@@ -47,12 +47,12 @@ class FindingDetail(Struct, frozen=True):
 def page_of(
     findings: Sequence[tuple[str, Sequence[Diagnostic]]], entries: int, details: Sequence[FindingDetail] = ()
 ) -> str:
-    """The page.
+    """Return the page.
 
     Args:
-        findings: the findings by what became of them.
-        entries: how many entries were checked.
-        details: what is shown of findings below the table.
+        findings: the findings, grouped by comparison with the base.
+        entries: the number of checked entries.
+        details: the details of findings, shown below the table.
     """
     counts = ", ".join(f"{len(items)} {title}" for title, items in findings)
     lines = ["## Derivatives as numbers", "", f"{counted(entries, 'entry', 'entries')} checked: {counts}."]
@@ -74,13 +74,13 @@ def _detail(detail: FindingDetail) -> Iterator[str]:
 
 
 def _block(language: str, lines: Sequence[str]) -> Iterator[str]:
-    """A block of code, whose fence is longer than any in it."""
+    """Format a code block, with a fence longer than any in it."""
     fence = "`" * max(3, 1 + max((len(run) for line in lines for run in _BACKTICKS.findall(line)), default=0))
     yield from ("", f"{fence}{language}", *map(visible_line, lines), fence)
 
 
 def write_page(path: Path | None, text: str) -> None:
-    """Write the page to its file, and into the summary of the step if GitHub runs this.
+    """Write the page to its file, and to the step summary on GitHub.
 
     Raises:
         InputError: it cannot be written.
@@ -105,25 +105,25 @@ def _rows(title: str, items: Sequence[Diagnostic]) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """A text in a cell of a table, where nothing in it is markup."""
+    """Escape the text of a table cell."""
     shown = escape(visible_line(text), quote=False)
     for sign in ("\\", "|", "`", "*", "_", "[", "]", "~"):
         shown = shown.replace(sign, f"\\{sign}")
     return shown
 
 
-#: Fewer units in the last place are what a few roundings make.
+#: The minimum error to report, in units in the last place; a few roundings cause less.
 WORTH_TELLING = 8.0
 
 
 def report_precision(outcome: RunOutcome, output: OutputOptions) -> int:
-    """Show how precise formulas are, the least precise first; the exit status, which is not a judgement."""
+    """Report the precision of formulas, the least precise first, and return the exit status."""
     functions = {item.spec.number: item for item in outcome.functions}
     rows = []
     for item in outcome.measures:
         function = functions[item["precision"]]
         if function.written.auto is None:
-            # an automatic forward formula is made of the backward formula, which is measured
+            # an automatic forward formula is derived from the backward formula, which is measured
             rows.append({"entry": function.spec.operator, "key": function.spec.key, **item})
     for row in rows:
         del row["precision"]
@@ -146,7 +146,7 @@ def report_precision(outcome: RunOutcome, output: OutputOptions) -> int:
 
 
 def _report_double(rows: list[dict[str, Any]], output: OutputOptions) -> None:
-    """Report how many double-precision references were compared with mpmath."""
+    """Report the number of double-precision references compared with mpmath."""
     checked = {row["entry"] for row in rows if "double_inputs" in row}
     reasons: dict[str, list[str]] = {}
     for row in rows:
@@ -159,7 +159,7 @@ def _report_double(rows: list[dict[str, Any]], output: OutputOptions) -> None:
 
 
 def _line(row: dict[str, Any]) -> str:
-    """One derivative in one type."""
+    """Format a line for one derivative in one dtype."""
     text = f"{row['entry']}, {row['kind']} of {row['what']}, {row['dtype']}: "
     parts = [f"at most {row['ulps']:.4g} units off ({row['ulps_at']})"]
     if row["lost"]:

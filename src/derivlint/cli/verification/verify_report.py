@@ -34,7 +34,7 @@ from derivlint.verify.reproduction import is_script
 from derivlint.verify.runner import RunOptions
 from derivlint.verify.unchecked import SkipReason, Unchecked
 
-#: The words of a summary for entries and formulas that were not checked, by the kind of reason.
+#: The summary's wording for unchecked entries and formulas, by kind of reason.
 _WORDS = {
     SkipReason.NO_INPUTS: "without inputs",
     SkipReason.OTHER_SCHEMA: "with another schema installed",
@@ -51,11 +51,11 @@ _WORDS = {
     SkipReason.FAILED: "failed",
     SkipReason.BROKEN_OFF: "left when the run was interrupted",
 }
-#: Formulas that could be checked in another way: naming them requests that.
+#: The reasons for which a formula counts as requested if it is selected by name.
 _CHECKABLE = (SkipReason.NOT_CALLABLE, SkipReason.NOT_COMPARED)
-#: Said where nothing was compared, be it that a file has no entries or that none of them can be checked.
+#: The message if nothing was compared.
 _VACUOUS = "nothing is checked: no formula was compared with anything"
-#: So many names of a kind are listed; with --verbose, all of them.
+#: The maximum number of listed names per kind; with --verbose, all are listed.
 _LISTED = 8
 
 
@@ -64,17 +64,17 @@ class VerifyReporter(Struct, frozen=True):
 
     Attributes:
         model: the file.
-        settings: what is shown and what counts.
+        settings: the settings of the file.
         operators: the operators whose entries were requested, or None for all.
         named: whether they were requested by name.
-        scripts: where scripts are written, None for nowhere.
-        page: where a page of Markdown is written, None for nowhere.
-        shows_coverage: whether the parts of formulas that no input reached are listed.
-        baseline: the file of known findings, None if there is none.
-        updates_baseline: whether what is found becomes known.
-        exit_zero: whether findings do not matter for the exit status.
-        requires_all: whether every requested formula has to be checked.
-        base: what the file was compared with, None for nothing.
+        scripts: the folder for scripts, or None.
+        page: the file for a page of Markdown, or None.
+        shows_coverage: whether to list the parts of formulas that no input reached.
+        baseline: the file of known findings, or None.
+        updates_baseline: whether to write the findings to the baseline.
+        exit_zero: whether findings do not count for the exit status.
+        requires_all: whether every requested formula must be checked.
+        base: the base of comparison, or None.
         run: the options of the run.
     """
 
@@ -157,7 +157,7 @@ class VerifyReporter(Struct, frozen=True):
                 if self.shows_coverage
                 else None,
             ),
-            # "no findings" would be a lie
+            # "no findings" would be wrong
             quiet=is_vacuous,
         )
         new = "found" if outcome.base is None else "new"
@@ -181,7 +181,7 @@ class VerifyReporter(Struct, frozen=True):
         return output.status(status)
 
     def _detail(self, item: JudgedFinding) -> FindingDetail:
-        """The formula of a finding before and now, and its input."""
+        """Return a finding with its formula before and after, and its input."""
         finding, source = item.diagnostic, self.model.source
         before = next(
             (
@@ -206,7 +206,7 @@ class VerifyReporter(Struct, frozen=True):
         return is_asked and not findings and not any(state.compared for state in outcome.checked.values())
 
     def _unchecked(self, outcome: RunOutcome) -> list[Unchecked]:
-        """The entries and formulas that were not checked, with the operators that have no formula to check."""
+        """Return the unchecked entries and formulas, including operators without a formula."""
         unchecked = outcome.unchecked()
         reported = set(outcome.checked) | {item.operator for item in unchecked if not item.key}
         reported |= {item.spec.operator for item in outcome.collected.functions}
@@ -218,7 +218,7 @@ class VerifyReporter(Struct, frozen=True):
         """Whether less was checked than was requested.
 
         Args:
-            item: the entry or formula that was not checked.
+            item: the unchecked entry or formula.
             accepted: the operators whose crash is known and accepted.
         """
         if self.requires_all or (self.named and (not item.key or item.why in _CHECKABLE)):
@@ -228,7 +228,7 @@ class VerifyReporter(Struct, frozen=True):
     def _report_known_findings(
         self, as_before: Sequence[Diagnostic], gone: Sequence[Diagnostic], output: OutputOptions
     ) -> None:
-        """Report the findings that are as before, one by one if they are few, and those that are gone."""
+        """Report unchanged findings, one by one if they are few, and resolved ones."""
         for title, items, listed in (
             ("as before", as_before, output.verbose or len(as_before) <= _LISTED),
             ("gone", gone, True),
@@ -243,12 +243,12 @@ class VerifyReporter(Struct, frozen=True):
     def _report_unchecked(
         self, unchecked: Sequence[Unchecked], missing: Sequence[Unchecked], output: OutputOptions
     ) -> None:
-        """Report what was not checked and why: for few entries each formula, for a whole file one line for each kind.
+        """Report unchecked formulas with reasons: each one for a few entries, else one line per kind.
 
         Args:
-            unchecked: what was not checked.
-            missing: what of that should have been.
-            output: where to.
+            unchecked: the unchecked entries and formulas.
+            missing: those that were requested.
+            output: the output options.
         """
         alone = unchecked if self.operators is not None or output.verbose else missing
         alike = Counter(item.reason for item in alone)
@@ -296,7 +296,7 @@ def _summarize(outcome: RunOutcome, unchecked: Sequence[Unchecked]) -> None:
 def _write_scripts(
     findings: Sequence[JudgedFinding], model: Model, base: Base | None, run: RunOptions, folder: Path
 ) -> None:
-    """Write a script for each finding: one that runs the file's formula, unless it is that of the installed PyTorch."""
+    """Write a script for each finding, which runs the file's formula unless it is the installed PyTorch's."""
     torch = installed_torch()
     source = None if torch is None or torch.derivatives is None else SourceFile.read(torch.derivatives)
     changed = {entry.operator for entry in (model.entries if source is None else changed_entries(model, source))}

@@ -1,6 +1,6 @@
 """Diagnostics for continuous integration and review: GitHub, GitLab, JUnit, lintrunner and reviewdog.
 
-lintrunner reads one JSON object a line; in rdjson, columns count bytes of UTF-8, and ends are exclusive.
+lintrunner reads one JSON object per line; in rdjson, columns count UTF-8 bytes, and ends are exclusive.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from derivlint.source import SourceFile, Span, visible, visible_xml
 # ---- GitHub: workflow commands, shown as annotations
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
-#: How many annotations of a kind GitHub shows for one step.
+#: The number of annotations per severity that GitHub shows for a step.
 MAX_ANNOTATIONS = 10
 
 
 def render_github(report: Report) -> str:
-    """The report as workflow commands, one a line; empty without findings.
+    """Render the report as workflow commands, one per line; empty without findings.
 
-    GitHub shows only a few of each kind: the most severe come first, and a notice has the number of the others.
+    GitHub shows only a few per severity: the most severe come first, and a notice counts the rest.
     """
     return "".join(f"{line}\n" for line in _commands(report))
 
@@ -44,7 +44,7 @@ def _commands(report: Report) -> Iterator[str]:
         yield from (_command(item, report) for item in diagnostics)
     left_out = sum(max(0, len(diagnostics) - MAX_ANNOTATIONS) for diagnostics in (*by_severity.values(), notices))
     if left_out:
-        # the notice itself counts as one
+        # the notice counts as an annotation, too
         left_out += len(notices) >= MAX_ANNOTATIONS
         text = f"{counted(left_out, 'more finding')} in the log of this step, which GitHub does not show here"
         yield f"::notice title=derivlint::{escape_message(text)}"
@@ -67,12 +67,12 @@ def _command(item: Diagnostic, report: Report) -> str:
 
 
 def escape_message(text: str) -> str:
-    """Escape a text for the message of a command: line ends keep their meaning, invisible characters are escaped."""
+    """Escape the message of a command; line ends are kept, invisible characters are escaped."""
     return visible(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def escape_property(text: str) -> str:
-    """A text as a property of a command."""
+    """Escape a property of a command."""
     return escape_message(text).replace(":", "%3A").replace(",", "%2C")
 
 
@@ -82,7 +82,7 @@ CODE_QUALITY_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", S
 
 
 def render_gitlab(report: Report) -> str:
-    """The report as a JSON array; findings have fingerprints that lines above them do not change."""
+    """Render the report as a JSON array, with fingerprints that do not depend on the lines above a finding."""
     names = fingerprints(report.diagnostics, report.files, shown=lambda path: relative_path(path, report.root))
     return json_text(
         [_code_quality_finding(item, name, report) for item, name in zip(report.diagnostics, names, strict=True)],
@@ -92,7 +92,7 @@ def render_gitlab(report: Report) -> str:
 def _code_quality_finding(item: Diagnostic, fingerprint: str, report: Report) -> Json:
     start, end = shown_range(report.file_of(item), item.span)
     return {
-        # neither the rule nor anything of the entry is shown beside the description
+        # GitLab shows the description only, without rule and entry
         "description": f"{item.rule}: {item.full_message}",
         "check_name": item.rule,
         "fingerprint": fingerprint,
@@ -111,12 +111,12 @@ def _code_quality_finding(item: Diagnostic, fingerprint: str, report: Report) ->
 # ---- JUnit: a suite for each file, a failed test for each finding
 
 NAME = "derivlint"
-#: What the test of a file without findings is called: readers refuse a report without tests.
+#: The name of the passed test for a file without findings: readers reject reports without tests.
 CLEAN = "No errors found"
 
 
 def render_junit(report: Report) -> str:
-    """The report as XML; findings that are errors of derivlint itself are errors of tests, not failures."""
+    """Render the report as XML; internal errors of derivlint are test errors, not failures."""
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + "".join(f"{line}\n" for line in _suites(report))
 
 
@@ -165,16 +165,16 @@ def _content(text: str) -> str:
     return visible_xml(escape(text))
 
 
-#: What ``.lintrunner.toml`` calls the linter.
+#: The name of the linter in ``.lintrunner.toml``.
 CODE = "DERIVATIVES"
 LINTRUNNER_SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "advice"}
 
 
 def render_lintrunner(report: Report) -> str:
-    """The report as messages: problems, findings that count, and for each file at most one with its fixed text.
+    """Render the report as messages: problems, failing findings, and at most one fixed text per file.
 
-    Any message makes lintrunner fail, so findings below the fail level are omitted. It rejects a second replacement of
-    a file, so all safe fixes of a file are one message.
+    Any message makes lintrunner fail, so findings below the fail level are omitted. lintrunner rejects a second
+    replacement of a file, so all safe fixes of a file are one message.
     """
     return "".join(f"{json_line(message)}\n" for message in _messages(report))
 
@@ -191,7 +191,7 @@ def _messages(report: Report) -> Iterator[Json]:
 
 
 def problem_message(text: str) -> Json:
-    """The message for a problem without file: wrong configuration, an unreadable file."""
+    """Return the message for a problem, such as a wrong configuration or an unreadable file."""
     return {
         "path": None,
         "line": None,
@@ -221,7 +221,7 @@ def _lintrunner_finding(item: Diagnostic, report: Report) -> Json:
 
 
 def _fixed(source: SourceFile, items: list[Diagnostic]) -> Json | None:
-    # text that was replaced while decoding would overwrite the file's own bytes
+    # replacement characters from decoding would overwrite the file's own bytes
     if source.undecodable is not None or not is_file_name(source.path):
         return None
     outcome = apply_fixes(source, items)
@@ -230,7 +230,7 @@ def _fixed(source: SourceFile, items: list[Diagnostic]) -> Json | None:
     first = source.position(min(item.span.start for item in outcome.applied))
     return {
         "path": _absolute(source.path),
-        # readers of the messages print the place also where it is null
+        # lintrunner prints the position even if it is null
         "line": first.line,
         "char": first.column,
         "code": CODE,
@@ -251,12 +251,12 @@ RDJSON_SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Sever
 
 
 def render_rdjson(report: Report) -> str:
-    """The report as one JSON document."""
+    """Render the report as one JSON document."""
     return json_text({"source": SOURCE, "diagnostics": [_diagnostic(item, report) for item in report.diagnostics]})
 
 
 def render_rdjsonl(report: Report) -> str:
-    """The report as a line of JSON for each finding; nothing if nothing was found."""
+    """Render a line of JSON per finding."""
     return "".join(f"{json_line({**_diagnostic(item, report), 'source': SOURCE})}\n" for item in report.diagnostics)
 
 
@@ -299,9 +299,9 @@ def _position(source: SourceFile, offset: int) -> Json:
 
 
 def merged_edit(source: SourceFile, fix: Fix) -> TextEdit | None:
-    """All edits of a fix as one, with the text between them, or None.
+    """Merge the edits of a fix into one, with the text between them, or return None.
 
-    Consumers offer each replacement on its own, and half a fix is none.
+    Consumers offer each replacement separately, but a partial fix is wrong.
     """
     edits = sorted(fix.edits, key=lambda edit: edit.span)
     if not edits:

@@ -1,4 +1,4 @@
-"""Diagnostics as JSON, in the shape that scripts rely on, with the JSON schema of that shape."""
+"""Diagnostics as JSON, in a stable form with a JSON schema."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 def render_json(report: Report) -> str:
-    """The report as one JSON document with a line end."""
+    """Render the report as one JSON document with a line end."""
     document: Json = {
         "version": VERSION,
         "diagnostics": [_diagnostic(item, report) for item in report.diagnostics],
@@ -56,12 +56,12 @@ def render_json(report: Report) -> str:
 
 
 def document_text(document: Json, indent: int = 1) -> str:
-    """A JSON document with a line end, in which invisible characters are escaped."""
+    """Serialize a JSON document with a line end; invisible characters are escaped."""
     return visible_json(json.dumps(document, indent=indent, ensure_ascii=False)) + "\n"
 
 
 def render_json_lines(report: Report) -> str:
-    """The findings of the document, one a line; empty without findings."""
+    """Render the findings of the document, one per line; empty without findings."""
     return "".join(
         visible_json(json.dumps(_diagnostic(item, report), ensure_ascii=False, separators=(",", ":"))) + "\n"
         for item in report.diagnostics
@@ -95,7 +95,7 @@ def _diagnostic(item: Diagnostic, report: Report) -> Json:
 def _related(related: Related, path: str, report: Report) -> Json:
     shown = related.path if related.path is not None else path
     source = report.source(shown)
-    # readers rely on the places, so a file that was not read has the one place that every file has
+    # readers require positions, so an unread file has the first one
     start, end = related.span if source is not None else (0, 0)
     source = source or SourceFile(shown, "")
     return {
@@ -117,17 +117,17 @@ def _fix(fix: Fix | None) -> Json | None:
 
 
 def json_line(value: object) -> str:
-    """A value as JSON on one line, without a line end."""
+    """Serialize a value as JSON on one line, without a line end."""
     return visible_json(strict(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
 
 
 def json_text(value: object, indent: int = 2) -> str:
-    """A value as indented JSON with a line end."""
+    """Serialize a value as indented JSON with a line end."""
     return visible_json(strict(json.dumps(value, ensure_ascii=False, indent=indent))) + "\n"
 
 
 def strict(text: str) -> str:
-    """Replace lone surrogates, which come from names that are not UTF-8 and from escapes in YAML."""
+    """Replace lone surrogates, which come from file names that are not UTF-8 and from escapes in YAML."""
     if text.isascii():
         return text
     try:
@@ -150,7 +150,7 @@ def _number(description: str, minimum: int = 0) -> Schema:
 
 
 def _or_null(value: Schema) -> Schema:
-    """The value, or null; what it says is where readers look for it."""
+    """Return the schema of a value or null, with the description at the top level."""
     inner = {name: item for name, item in value.items() if name != "description"}
     return {"anyOf": [inner, _NULL], "description": value["description"]}
 
@@ -168,7 +168,7 @@ def _place_schema(description: str) -> Schema:
 
 
 def _object(properties: dict[str, Schema], optional: tuple[str, ...] = ()) -> Schema:
-    """An object that has all of its keys; later versions of derivlint may add more."""
+    """Return the schema of an object with all keys required; later versions of derivlint may add more."""
     return {
         "type": "object",
         "required": [name for name in properties if name not in optional],
@@ -177,7 +177,7 @@ def _object(properties: dict[str, Schema], optional: tuple[str, ...] = ()) -> Sc
 
 
 def findings_schema() -> Schema:
-    """The JSON schema of a document of findings; a line of ``json-lines`` is its ``finding``."""
+    """Return the JSON schema of a document of findings; a line of ``json-lines`` is a ``finding`` in it."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "derivlint check --output-format json",
@@ -300,5 +300,5 @@ def _summary() -> dict[str, Schema]:
 
 
 def schema_text() -> str:
-    """The schema as it is shipped."""
+    """Return the text of the bundled schema."""
     return json.dumps(findings_schema(), indent=1, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""The model as JSON, in the shape that scripts rely on: ``derivlint model --output-format json``."""
+"""The model as JSON, in a stable form: ``derivlint model --output-format json``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Json = dict[str, Any]
 
 
 def model_document(model: Model, matched: bool = False) -> Json:
-    """The JSON document of a model.
+    """Return the JSON document of a model.
 
     Args:
         model: the model.
@@ -24,7 +24,7 @@ def model_document(model: Model, matched: bool = False) -> Json:
         "infos": [_info(model, info) for info in model.infos],
     }
     if matched:
-        # torchgen walks the functions by their C++ name; the order of equal names is that of native_functions.yaml
+        # torchgen sorts the functions by C++ name, equal names in the order of native_functions.yaml
         functions = sorted(model.natives.functions, key=lambda function: function.cpp_name)
         matches = [model.match(function) for function in functions]
         document["functions"] = [_function(model, match) for match in matches]

@@ -1,4 +1,4 @@
-"""Diagnostics as SARIF 2.1.0, with what GitHub's code scanning wants of it."""
+"""Diagnostics as SARIF 2.1.0, with the properties that GitHub's code scanning requires."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from derivlint.version import __version__
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-#: What code scanning calls severities; it has no notes.
+#: Severities of code scanning, which has no notes.
 PROBLEM_SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "recommendation"}
 PRECISIONS = {Confidence.HIGH: "high", Confidence.MEDIUM: "medium", Confidence.LOW: "low"}
-#: Our own fingerprint: the one that code scanning computes itself must not be under its name.
+#: The name of our fingerprint, which must differ from that of code scanning's own.
 FINGERPRINT = "derivlint/v1"
 
 
 def render_sarif(report: Report) -> str:
-    """The report as one SARIF document with one run."""
+    """Render the report as a SARIF document with one run."""
     rules = [rule_metadata(name) for name in sorted({item.rule for item in report.diagnostics})]
     index = {rule.name: number for number, rule in enumerate(rules)}
     names = fingerprints(report.diagnostics, report.files, shown=lambda path: relative_path(path, report.root))
@@ -30,7 +30,7 @@ def render_sarif(report: Report) -> str:
         {**_result(item, report), "ruleIndex": index[item.rule], "partialFingerprints": {FINGERPRINT: name}}
         for item, name in zip(report.diagnostics, names, strict=True)
     ]
-    # results are there even where some file could not be read; "false" would keep them from being taken
+    # with "false", code scanning would ignore the results of the files that could be read
     invocation: Json = {"executionSuccessful": True}
     if report.problems:
         invocation["toolExecutionNotifications"] = [
@@ -56,7 +56,7 @@ def _rule(rule: RuleMetadata) -> Json:
     properties: Json = {"precision": PRECISIONS[rule.confidence], "tags": ["autograd", "correctness"]}
     described: Json = {
         "id": rule.name,
-        # a name that only repeats the id is refused by validators (SARIF1001)
+        # validators reject a name that equals the id (SARIF1001)
         "name": "".join(word.capitalize() for word in rule.name.split("-")),
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": rule.description},

@@ -312,7 +312,7 @@ def _uses(analysis: DocumentAnalysis, at: Located | None) -> Iterator[Span]:
 
 
 def _canonical_part(at: AtSchema, part: Argument | Return) -> Argument | Return | None:
-    """The part of the canonical schema for one of the schema that is written."""
+    """Return the part of the canonical schema that corresponds to a part of ``name:``."""
     function = at.entry.function
     if function is None or at.schema is None:
         return None

@@ -1,10 +1,10 @@
-"""A cache on disk for what takes long to read and seldom changes: the declarations of headers.
+"""The cache folder, and its entries for slow inputs that seldom change, such as headers.
 
-An entry is named by a digest of what it was made from, so that it never gets stale. A cache that cannot be read or
-written is the same as none; what it holds is used only where it has the form that it was written in.
+An entry is named by a digest of its inputs, so that it never gets stale. A cache that cannot be read or written is
+treated as missing; contents of an unexpected form are ignored.
 
-The folder belongs to the user alone. There is none if that cannot be had: a folder that others can write to is not
-used, and no folder for everybody takes its place.
+The folder is private to the user. Without a private folder nothing is cached: a folder that others can write to is not
+used, and neither is a shared temporary folder.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 
-#: The variable that overrides the system's cache folder.
+#: The environment variable that overrides the system's cache folder.
 VARIABLE = "DERIVLINT_CACHE_DIR"
-#: Larger files were not written by the cache.
+#: The maximum size of a file; larger ones were not written by the cache.
 MAX_BYTES = 64 * 1024 * 1024
 
 Value = TypeVar("Value")
@@ -39,7 +39,7 @@ Value = TypeVar("Value")
 def cache_folder() -> Path | None:
     """Return the folder of the cache, which only this user can write to; create it if it is missing.
 
-    None if the system has no place for one, or if that place is not private to the user: then nothing is cached.
+    None if the system has no cache folder, or if it is not private to the user.
     """
     place = _place()
     if place is None:
@@ -55,7 +55,7 @@ def cache_folder() -> Path | None:
 
 
 def _place() -> tuple[Path, Path | None] | None:
-    """The folder of the cache and the parent that must exist, or None if the system has no place for one."""
+    """Return the folder of the cache and the parent that must exist, or None if the system has no cache folder."""
     configured = os.environ.get(VARIABLE)
     if configured:
         return Path(os.path.abspath(configured)), None
@@ -88,7 +88,7 @@ def _make(folder: Path) -> None:
 
 def sha256(data: bytes) -> _Hash:
     """Start a SHA-256 digest with ``data``."""
-    # hashlib loads OpenSSL, needlessly in a run without a cache
+    # importing hashlib loads OpenSSL, needlessly in a run without a cache
     import hashlib
 
     return hashlib.sha256(data)
@@ -119,7 +119,7 @@ def unsealed(data: bytes) -> bytes | None:
 
 
 def fits(value: object, shape: Shape) -> bool:
-    """Whether a value that was read from JSON has a form.
+    """Whether a value read from JSON has a form.
 
     Args:
         value: the value.
@@ -192,7 +192,7 @@ def cached(
 
 
 def write_entry(path: Path, body: bytes) -> bool:
-    """Write an entry to the cache if possible; returns whether it is there."""
+    """Write an entry to the cache if possible, and return whether it exists."""
     try:
         # a crash of the machine may lose the entry
         replace_file(path, sealed(body), mode=0o600, durable=False)
@@ -224,9 +224,9 @@ class Cleaned(Struct, frozen=True):
 
 
 def clean() -> Cleaned:
-    """Remove everything that derivlint has put into the cache, as far as possible.
+    """Remove everything that derivlint has created in the cache, as far as possible.
 
-    The folder itself is kept: it may have other files of the user.
+    The folder itself is kept, since it may hold other files of the user.
     """
     folder = cache_folder()
     if folder is None:
@@ -241,13 +241,13 @@ def clean() -> Cleaned:
                 continue
             files, size = files + 1, size + bytes_of
         if path.is_dir():
-            # what is left are empty folders
+            # only empty folders remain
             shutil.rmtree(path, ignore_errors=True)
     return Cleaned(folder, files, size)
 
 
 def _ours(folder: Path) -> Iterator[Path]:
-    """The files and folders that derivlint has created in the cache."""
+    """Yield the files and folders that derivlint has created in the cache."""
     for path in sorted(folder.iterdir()):
         if is_made_by_user(path) and (_ENTRY.fullmatch(path.name) or path.name.startswith(PREFIX)):
             yield path
@@ -257,7 +257,7 @@ def _ours(folder: Path) -> Iterator[Path]:
 
 
 def _files_in(path: Path) -> list[Path]:
-    """A file itself, or all files below a folder; links are files."""
+    """Yield a file itself, or all files below a folder; links count as files."""
     if not path.is_dir():
         return [path]
     return [Path(parent, name) for parent, _, names in os.walk(path) for name in names]

@@ -18,7 +18,7 @@ _FORM = {"profiles": [{"*": object}], "functions": [list], "places": [Row(int, i
 def read_functions(
     sources: Sequence[SourceFile], tags: SourceFile | None, namespaces: Mapping[str, str], use_cache: bool
 ) -> NativeFunctions:
-    """The native functions of files, as :func:`~derivlint.schema.read_native_functions` reads them.
+    """Read the native functions of files with :func:`~derivlint.schema.read_native_functions`, or from the cache.
 
     A single file that is a list without problems, such as PyTorch's own, is cached.
 
@@ -26,7 +26,7 @@ def read_functions(
         sources: the files.
         tags: tags.yaml.
         namespaces: as for :func:`~derivlint.schema.read_native_functions`.
-        use_cache: whether the functions may come from the cache.
+        use_cache: whether to use the cache.
     """
     from derivlint.schema import read_native_functions
 

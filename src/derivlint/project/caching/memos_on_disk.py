@@ -1,7 +1,7 @@
 """The memos of a file on disk: after an edit, only affected entries are checked.
 
-The newest text and its results are stored, without the answers in their traces: those of an index follow from the rows
-of the entries, and that of a fact is its value. The bytes are MessagePack with a digest; results are used only if they
+The newest text and its results are stored without the answers in their traces: answers of an index follow from the rows
+of the entries, the answer of a fact is its value. The file is MessagePack with a digest; results are used only if they
 have the right types and spans inside their entries.
 """
 
@@ -22,7 +22,7 @@ from derivlint.source import Span, replace_file
 
 V = TypeVar("V")
 _UNKNOWN = object()
-#: The memos of PyTorch's file have 500 KB.
+#: The maximum size of a file; the memos of PyTorch's file take 500 KB.
 MAX_BYTES = 32 * 1024 * 1024
 
 
@@ -81,7 +81,7 @@ def store_memos(file: Path, memos: Memos) -> None:
 
 
 def load_memos(file: Path, path: str) -> Memos:
-    """Load memos from a file of the cache; empty if it is missing or has another form.
+    """Load memos from a file of the cache, or return empty ones if it is missing or has another form.
 
     Args:
         file: the file of the cache.
@@ -101,7 +101,7 @@ def _stored(memos: Memos) -> _Stored:
     numbers: dict[Dependency, int] = {}
 
     def numbered(memo: Memo[Any]) -> tuple[int, ...] | None:
-        """The numbers of the dependencies of a result that is valid in the newest text, else None."""
+        """Return the numbers of a result's dependencies, or None if it is not valid in the newest text."""
         if any(memos.answers.get(dependency, _UNKNOWN) != answer for dependency, answer in memo.trace):
             return None
         return tuple([numbers.setdefault(dependency, len(numbers)) for dependency in memo.reads])

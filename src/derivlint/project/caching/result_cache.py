@@ -1,11 +1,11 @@
 """The cache of findings: a file that was checked before is not checked again.
 
-An entry is named by a digest of everything that findings depend on: the text, the operators and headers that it is
-judged against, which rules run with which options, and derivlint itself. What only decides what is shown of findings
-(severities, baselines, comments that count or do not, formats) comes later and is not part of it.
+An entry is named by a digest of everything that findings depend on: the text, the operators and headers, the rules with
+their options, and derivlint itself. Settings that only select or format findings (severities, baselines, suppressions,
+formats) are applied later and are not part of it.
 
-Files of the cache begin with a digest, so that what was cut off is not taken for findings. What someone wrote under
-the right digest has to have the right types as well, and places that lie in the files that they speak of.
+Files begin with a digest of their contents, so that truncated ones are rejected. Decoded findings must also have the
+right types, and spans inside their files.
 """
 
 from __future__ import annotations
@@ -81,15 +81,15 @@ def _is_possible(findings: Findings, path: str, lengths: Mapping[str | None, int
 
 
 def _places(item: Diagnostic) -> Iterator[tuple[str | None, Span]]:
-    """The spans of a diagnostic, with the paths of their files."""
+    """Yield the spans of a diagnostic, with the paths of their files."""
     yield None, item.span
     yield from ((part.path, part.span) for part in item.related)
     yield from ((None, edit.span) for edit in (item.fix.edits if item.fix is not None else ()))
 
 
-#: The number of stored results; that of PyTorch's file has 60 KB.
+#: The maximum number of stored results; that of PyTorch's file takes 60 KB.
 MAX_RESULTS = 256
-#: Larger results, with thousands of findings, are not stored.
+#: The maximum size of a stored result; larger ones have thousands of findings.
 MAX_BYTES = 8 * 1024 * 1024
 PREFIX = "findings-"
 MEMOS = "memos-"
@@ -151,7 +151,7 @@ def cache_entry_of(source: SourceFile, operators: Operators, settings: Settings)
     Args:
         source: the file.
         operators: its operators.
-        settings: the settings for it.
+        settings: its settings.
     """
     folder = cache_folder()
     if folder is None:
@@ -188,7 +188,7 @@ def _add(digest: _Hash, text: str) -> None:
 
 
 def _stable(value: object) -> str:
-    """A value as text that is independent of the order of mappings and sets."""
+    """Format a value independently of the order of mappings and sets."""
     if isinstance(value, dict):
         return repr(sorted((str(key), _stable(item)) for key, item in value.items()))
     if isinstance(value, (set, frozenset)):
@@ -216,7 +216,7 @@ def stored_findings(entry: CacheEntry, path: str) -> Findings | None:
 
 
 def store_findings(entry: CacheEntry, findings: Findings) -> None:
-    """Store findings if possible, except for those of a check that crashed, and findings in headers.
+    """Store findings if possible, except those of a crashed check, and findings in headers.
 
     Args:
         entry: the cache entry.
@@ -250,7 +250,7 @@ def _sweep(folder: Path) -> None:
 
 @cache
 def program_digest() -> str:
-    """A digest of derivlint and its parsers, by the times and sizes of their files."""
+    """Return a digest of derivlint and its parsers, by the times and sizes of their files."""
     digest = sha256(f"{__version__} {sys.version}".encode())
     for stamp in sorted(_stamps()):
         digest.update(stamp.encode("utf-8", "surrogateescape"))

@@ -69,7 +69,7 @@ class BaselineFile:
 
     @classmethod
     def chosen(cls, path: Path | None, *, updates: bool, writes: bool) -> BaselineFile | None:
-        """Return the baseline that a command line or a configuration names, or None.
+        """Return the baseline named by the command line or the configuration, or None.
 
         Args:
             path: the file, or None.
@@ -86,7 +86,7 @@ class BaselineFile:
         return None
 
     def name_of(self, source: SourceFile) -> str:
-        """The name of a checked file in the baseline: relative to the baseline, with slashes."""
+        """Return the name of a checked file in the baseline: relative to the baseline, with slashes."""
         folder = os.path.realpath(self.path.parent)
         try:
             name = os.path.relpath(os.path.realpath(source.path), folder)
@@ -108,7 +108,7 @@ class BaselineFile:
             diagnostics: the findings, sorted.
             source: the file.
             ran: the rules that ran; findings of other rules are not stale.
-            unjudged: operators, each with the rules that ran but did not judge them.
+            unjudged: operators with the rules that ran but did not judge them.
         """
         name = self.name_of(source)
         without = {(entry, rule) for entries, rules in unjudged for entry in entries for rule in rules}
@@ -129,7 +129,7 @@ class BaselineFile:
         Args:
             diagnostics: the findings.
             source: the file.
-            shows: whether a finding is shown at all; hidden findings are not added.
+            shows: returns whether a finding is shown; hidden findings are not added.
 
         Returns:
             The findings that are not recorded.
@@ -172,7 +172,7 @@ class BaselineFile:
         return sum(stale.values())
 
     def update(self) -> int:
-        """Write the baseline with the present findings, and return their number.
+        """Write the baseline with the current findings, and return their number.
 
         Raises:
             InputError: it cannot be written.

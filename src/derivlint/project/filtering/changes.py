@@ -1,6 +1,6 @@
-"""Selects the findings about changes since a revision, for reviews.
+"""Selection of findings about changes since a revision, for reviews.
 
-An entry has changed if its values have, or those of one of its functions in a file of native functions.
+An entry has changed if its values have, or if one of its functions in a file of native functions has.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class ChangeFilter:
     def about_changed(
         self, model: Model, diagnostics: Sequence[Diagnostic], path: Path, native_functions: Iterable[Path] = ()
     ) -> tuple[Diagnostic, ...]:
-        """The findings in changed entries, and findings without entry on changed lines.
+        """Return the findings in changed entries, and findings outside of entries on changed lines.
 
         A finding in a header counts if that file changed.
 
         Args:
-            model: the file as it is.
+            model: the current file.
             diagnostics: its findings.
             path: the file.
             native_functions: its files of native functions.
@@ -69,9 +69,9 @@ class ChangeFilter:
         return tuple(about_changed)
 
     def _functions_of(self, path: Path) -> frozenset[str]:
-        """The changed functions of a file; none for a file outside of the revision.
+        """Return the changed functions of a file; none for a file outside of the revision.
 
-        An installed file of native functions, for example, belongs to no revision.
+        For example, an installed file of native functions is in no revision.
         """
         try:
             before = self._find(path.resolve().parent).text_of(path)
@@ -82,7 +82,7 @@ class ChangeFilter:
         return changed_functions(SourceFile.from_bytes(str(path), before), SourceFile.read(path))
 
     def _differs(self, path: Path) -> bool:
-        """Whether a file is new or different; one that belongs to no repository is neither."""
+        """Whether a file is new or changed; False for files outside of the repository."""
         try:
             before = self._find(path.resolve().parent).text_of(path)
         except InputError:

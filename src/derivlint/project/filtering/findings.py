@@ -1,6 +1,6 @@
-"""The findings of a file, and which of them are shown.
+"""The findings of a file, and their selection.
 
-Settings, comments, baselines and changes filter them. No rule runs here: findings may come from the cache.
+Settings, comments, baselines and changes filter findings. No rule runs here: findings may come from the cache.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from derivlint.lint.suppressions.suppression import RuleNames
     from derivlint.model import Model
 
-    # loaded on demand: few runs have a baseline or use git
+    # lazy: few runs have a baseline or use git
     from derivlint.project.filtering.baselines import BaselineFile
     from derivlint.project.filtering.changes import ChangeFilter
 
@@ -57,7 +57,7 @@ class NarrowedFindings(Struct, frozen=True):
     Attributes:
         diagnostics: the selected findings.
         suppressed: the number of suppressed findings among those to show.
-        baselined: the number of the others in the baseline.
+        baselined: the number of the remaining ones in the baseline.
         unchanged: the number of the rest in unchanged entries.
     """
 
@@ -73,9 +73,9 @@ class FindingFilter(Struct, frozen=True):
     Attributes:
         comments: whether comments suppress findings.
         baseline: the known findings.
-        updates_baseline: whether present findings are added to the baseline.
+        updates_baseline: whether current findings are added to the baseline.
         finds_stale: whether to collect findings of the baseline that no longer occur.
-        changes: the filter for findings about changes, if only those are selected.
+        changes: the filter for findings about changes, or None for all findings.
         native_functions: the files whose changes count.
     """
 
@@ -102,7 +102,7 @@ class FindingFilter(Struct, frozen=True):
             diagnostics: the findings, sorted.
             silenced: the suppressed ones among them.
             settings: the severities and confidences to show; hidden findings are not added to a baseline.
-            findings: the rules that ran, and the entries not judged.
+            findings: the result with the rules that ran, and the entries not judged.
             model: the file; only needed to select changes.
 
         Raises:
@@ -158,7 +158,7 @@ class FilteredFindings(Struct, frozen=True):
 
     @property
     def crashes(self) -> int:
-        """The number of checks of rules that crashed."""
+        """The number of crashed checks."""
         return self.findings.crashes
 
 
@@ -198,7 +198,7 @@ def filter_findings(
 
 
 def rule_names(ran: Collection[str] = ()) -> RuleNames:
-    """The names that suppressions may use: those of all rules, and of those that ran."""
+    """Return the names that suppressions may use: those of all rules, including external ones that ran."""
     from derivlint.lint.suppressions.suppression import RuleNames
 
     return RuleNames(frozenset((*NAMES, *EXTRA_FINDINGS, *ran)), RENAMED)

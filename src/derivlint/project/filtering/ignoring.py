@@ -1,4 +1,4 @@
-"""Adds suppressions to a file for all of its findings."""
+"""Addition of suppressions to a file for all of its findings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class IgnoredFile(Struct, frozen=True):
 def add_ignores(checked: CheckedFile, check: Checker, reason: str = "") -> IgnoredFile:
     """Add a suppression for every shown finding that can be suppressed.
 
-    Only comments are added; the result is checked to have the same values and no such findings.
+    Only comments are added; a check ensures that the result has the same values and none of the findings.
 
     Args:
         checked: the check of the file.

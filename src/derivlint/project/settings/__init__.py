@@ -1,6 +1,6 @@
 """Configuration: ``[tool.derivlint]``, ``derivlint.toml``, and the options that override them.
 
-Begin with :mod:`derivlint.project.settings.settings`; ``keys`` lists every key with its type and help.
+Read :mod:`derivlint.project.settings.settings` first; ``keys`` lists every key with its type and help.
 """
 
 from derivlint.project.settings.document import ConfigurationError, SettingsMistake

@@ -1,4 +1,4 @@
-"""A configuration document: its values with their positions, and the mistakes in it."""
+"""A configuration document: its values with their positions, and its mistakes."""
 
 from __future__ import annotations
 
@@ -133,14 +133,14 @@ class SettingsDocument:
             return {}
 
     def place(self, way: Way, *, key: bool) -> tuple[int, int]:
-        """Line and column of a key or of a value."""
+        """Return the line and column of a key or a value."""
         place = self.places.get(way)
         span = Span(0, 0) if place is None else place.key if key and place.key is not None else place.value
         position = self._source.position(span.start)
         return position.line, position.column
 
     def value(self, *way: str) -> SettingsValue | None:
-        """The value at the end of a path of tables, or None."""
+        """Return the value at the end of a path of tables, or None."""
         data: object = self.data
         for key in way:
             if not isinstance(data, dict) or key not in data:
@@ -154,7 +154,7 @@ class SettingsValue(Struct, frozen=True):
 
     Attributes:
         document: the document.
-        way: its path of keys and indexes.
+        way: the path of keys and indexes to it.
         data: its parsed value.
     """
 

@@ -1,4 +1,4 @@
-"""The keys of ``[tool.derivlint]``, from which the reader, the JSON schema and the documentation are generated."""
+"""The keys of ``[tool.derivlint]``: the source of the reader, the JSON schema and the documentation."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ KEYS: dict[str, Key] = {
     )
 }
 
-#: Former names of keys, which stay valid for a release, with their current names.
+#: Current names of keys by their former names, which stay valid for a release.
 FORMER = {"operators-elsewhere": "external-operators", "overrides": "replaces-pytorch"}
 
 
@@ -136,7 +136,7 @@ def _value(settings: Settings, field: str) -> str:
 
 
 def selectors(settings: Settings, field: str) -> tuple[str, ...]:
-    """The effective selectors of ``select``, ``ignore`` or ``extend_select``: a ``select`` overrides all before it."""
+    """Return the effective selectors of ``select``, ``ignore`` or ``extend_select``; ``select`` resets earlier ones."""
     counting: list[str] = []
     off = {rule for rule, severity in settings.severity.items() if severity is None}
     for selection in settings.selections:
@@ -149,7 +149,7 @@ def selectors(settings: Settings, field: str) -> tuple[str, ...]:
 
 
 def toml(value: object) -> str:
-    """A value as TOML on one line."""
+    """Format a value as TOML on one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -180,7 +180,7 @@ SHIPPED = Path(__file__).parent.parent / "data" / "derivlint.schema.json"
 
 
 def configuration_schema() -> dict[str, Any]:
-    """The JSON schema of ``[tool.derivlint]``, and of ``derivlint.toml`` as a whole."""
+    """Return the JSON schema of ``[tool.derivlint]`` and of ``derivlint.toml``."""
     former = [{"enum": sorted(derivlint.rules.RENAMED)}] if derivlint.rules.RENAMED else []
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -221,5 +221,5 @@ def _option(option: Option) -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """The schema as it is shipped."""
+    """Return the text of the bundled schema."""
     return json.dumps(configuration_schema(), indent=1, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""The kinds of values that keys of a configuration take, each with its conversion and JSON schema; and presets."""
+"""The kinds of configuration values, with conversions and JSON schemas; and presets."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from derivlint.project.settings.selection import resolve
 #: The severity that disables a rule.
 OFF = "off"
 
-#: A part of a JSON schema, for a value.
+#: A fragment of a JSON schema.
 Schema = dict[str, Any]
 
 
 class WrongValueError(Exception):
-    """A value is invalid for its key."""
+    """An invalid value of a key."""
 
 
 class ValueKind(Struct, frozen=True):
@@ -35,7 +35,7 @@ class ValueKind(Struct, frozen=True):
         expected: what a value must be, as a phrase.
         convert: converts a value to a setting and records mistakes in parts of it; raises ``WrongValueError`` for
             another type.
-        schema: the JSON schema, of a value as the parser gives it.
+        schema: the JSON schema of the parsed value.
     """
 
     expected: str
@@ -43,7 +43,7 @@ class ValueKind(Struct, frozen=True):
     schema: Schema
 
     def read(self, value: SettingsValue) -> Any:
-        """Make a setting of a value; what is wrong is noted, and gives None."""
+        """Convert a value to a setting; record mistakes, and return None for an invalid value."""
         try:
             return self.convert(value)
         except WrongValueError:
@@ -84,7 +84,7 @@ def _elements(element: ValueKind, value: SettingsValue) -> tuple[Any, ...]:
 
 
 def list_of(element: ValueKind, expected: str) -> ValueKind:
-    """A list; each wrong element is reported at its place."""
+    """Return the kind of lists; each invalid element is reported at its own position."""
     # an element of a wrong kind is reported with the kind of the list: 'must be a list of paths'
     element_of_list = ValueKind(expected, element.convert, element.schema)
     return ValueKind(
@@ -93,14 +93,14 @@ def list_of(element: ValueKind, expected: str) -> ValueKind:
 
 
 def one_of(words: Sequence[str]) -> ValueKind:
-    """One of some words."""
+    """Return the kind of a choice between words."""
     start = "one of " if len(words) > 1 else ""
     expected = start + ", ".join(map(quoted, words))
     return ValueKind(expected, lambda value: _choice(words, value), {"enum": list(words)})
 
 
 def enum(values: type[Enum]) -> ValueKind:
-    """One of the values of an enumeration, which are texts."""
+    """Return the kind of an enumeration with texts as values."""
     kind = one_of([str(item.value) for item in reversed(values)])
     return ValueKind(kind.expected, lambda value: values(kind.convert(value)), kind.schema)
 
@@ -123,7 +123,7 @@ def _selector(value: SettingsValue) -> str | None:
     return resolved.selector
 
 
-#: The JSON schema of a selector stands once, in its definitions.
+#: A reference to the JSON schema of selectors, which is defined once.
 SELECTOR = ValueKind("the name of a rule", _selector, {"$ref": "#/definitions/selector"})
 SELECTORS = list_of(SELECTOR, "a list of rule names")
 
@@ -135,7 +135,7 @@ def _table(value: SettingsValue) -> list[SettingsValue]:
 
 
 def _rule_of_key(value: SettingsValue, *, patterns: bool) -> str | None:
-    """The rule that a key of a table names."""
+    """Return the rule that a key of a table names."""
     resolved = resolve(value.key, patterns=patterns)
     if resolved.mistake is not None:
         value.wrong(resolved.mistake, key=True)
@@ -189,7 +189,7 @@ OPERATOR_IGNORES = ValueKind("a table of operators and lists of rule names", _op
 
 
 def option_kind(option: Option) -> ValueKind:
-    """The kind of an option of a rule, by its default."""
+    """Return the kind of a rule's option, by its default."""
     default = option.default
     if isinstance(default, bool):
         return FLAG
@@ -239,20 +239,20 @@ def _options_of_rule(rule: str, table: SettingsValue) -> dict[str, OptionValue]:
 
 
 def options_of(rule: str) -> tuple[Option, ...]:
-    """The options that a rule declares."""
+    """Return the options that a rule declares."""
     return derivlint.rules.load_rule(rule).meta.options if rule in derivlint.rules.NAMES else ()
 
 
-#: The JSON schema of the options is that of the rules that have some.
+#: The JSON schema of options, by rule; rules without options are omitted.
 OPTIONS = ValueKind("a table of rule names and tables of options", _options, {"$ref": "#/definitions/options"})
 
 
 def merged(lower: Mapping[Any, Any], upper: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Two tables as one: of what both have, tables are merged in their turn, and the upper one's values count."""
+    """Merge two tables recursively; values of the upper one take precedence."""
     result = dict(lower)
     for key, value in upper.items():
         before = result.pop(key, None)
-        # the most important source comes last, so that its pattern decides
+        # the source of highest precedence comes last, so that its pattern decides
         result[key] = merged(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
     return result
 
@@ -279,5 +279,5 @@ PRESETS = {
 
 
 def namespace_of(name: str) -> str | None:
-    """The namespace of the custom operators in a file of native functions, by the name of the file."""
+    """Return the namespace of the custom operators in a file of native functions, by the file's name."""
     return next((preset.namespace for preset in PRESETS.values() if name in preset.native_functions), None)

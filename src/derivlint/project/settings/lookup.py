@@ -1,4 +1,4 @@
-"""Reading configurations, and the settings of each file: of the nearest configuration, then the command line."""
+"""Reading configurations, and the settings of each file, from the nearest configuration and the command line."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from derivlint.project.settings.trusted_subset import trusted_subset
 from derivlint.project.untrusted import escape_message, is_inside, is_requested, repository_of
 from derivlint.source import SourceError, read_bytes
 
-#: Larger files are refused.
+#: The maximum size of a file.
 MAX_BYTES = 256 * 1024
 PYPROJECT = "pyproject.toml"
 OWN_FILE = "derivlint.toml"
 #: The table of derivlint in a file that configures other tools as well.
 TABLE = ("tool", "derivlint")
-#: The option that gives a configuration, and the name of one that it gives as ``KEY=VALUE``.
+#: The option for a configuration, and the name in messages of one written as ``KEY=VALUE``.
 OPTION = "--config"
 
 
 def configuration_in(folder: Path, notes: Notes, *, untrusted: bool = False) -> SettingsDocument | None:
     """Return the configuration in a folder, or None.
 
-    That is ``derivlint.toml``, or a ``pyproject.toml`` with a table for derivlint.
+    The file is ``derivlint.toml``, or a ``pyproject.toml`` with a table for derivlint.
 
     Args:
         folder: the folder.
-        notes: where mistakes are noted.
+        notes: the notes that mistakes are added to.
         untrusted: whether a link out of the repository is a mistake.
     """
     own = folder / OWN_FILE
@@ -56,13 +56,13 @@ def configuration_in(folder: Path, notes: Notes, *, untrusted: bool = False) -> 
         return read_document(own, notes)
     if not os.path.isfile(pyproject):
         return None
-    # most projects configure other tools only; parsing their files to learn that would be a waste
+    # most projects configure only other tools: search the text before parsing it
     document = read_document(pyproject, notes, if_it_mentions=b"derivlint")
     return document if document is not None and document.value(*TABLE) is not None else None
 
 
 def read_document(path: Path, notes: Notes, if_it_mentions: bytes = b"") -> SettingsDocument | None:
-    """Read a file, or return None if it cannot be read, which is noted, or lacks the required text."""
+    """Read a file, or return None if it lacks the required text or cannot be read, which is recorded."""
     name = shown(path)
     try:
         data = read_bytes(path, name, MAX_BYTES)
@@ -84,15 +84,15 @@ def read_document(path: Path, notes: Notes, if_it_mentions: bytes = b"") -> Sett
 
 
 def shown(path: Path) -> str:
-    """A path as messages show it: relative where it lies below the working folder."""
+    """Format a path for messages: relative if it is below the working folder."""
     working_folder = Path.cwd()
     return str(path.relative_to(working_folder)) if path.is_relative_to(working_folder) else str(path)
 
 
 def table_of(document: SettingsDocument) -> SettingsValue | None:
-    """The table of derivlint: that of ``[tool.derivlint]``, or the whole document in a file of derivlint's own.
+    """Return the table ``[tool.derivlint]``, or the whole document of a file of derivlint's own.
 
-    None if a ``pyproject.toml`` that was asked for has none, which is noted.
+    None if a requested ``pyproject.toml`` has no such table, which is recorded.
     """
     name = Path(document.name).name
     table = document.value(*TABLE) if name != OWN_FILE else None
@@ -104,11 +104,11 @@ def table_of(document: SettingsDocument) -> SettingsValue | None:
 
 
 def pair(text: str, notes: Notes, name: str = OPTION) -> SettingsDocument:
-    """The configuration that ``KEY=VALUE`` is; ``name`` is what messages call it."""
+    """Parse a configuration written as ``KEY=VALUE``; ``name`` is its name in messages."""
     key, _, value = text.partition("=")
     value = value.strip()
     if value and all(char.isalnum() or char in "-_./*" for char in value) and not _is_toml(f"x = {value}"):
-        # the slip that everybody makes in a shell
+        # the shell has removed the quotes
         message = f"{quoted(value)} is not a TOML value; write {OPTION} '{key.strip()}={quoted(value)}'"
         notes.mistakes.append(SettingsMistake(name, 1, len(text) - len(value) + 1, message))
         text = ""
@@ -124,7 +124,7 @@ def _is_toml(text: str) -> bool:
 
 
 def read_table(table: SettingsValue) -> tuple[dict[str, Any], dict[str, SettingsValue]]:
-    """The settings that a table holds and where they are, by the fields of ``Settings``; mistakes are noted."""
+    """Return the settings in a table and their positions, by fields of ``Settings``; mistakes are recorded."""
     values: dict[str, Any] = {}
     origins: dict[str, SettingsValue] = {}
     if not isinstance(table.data, dict):
@@ -145,11 +145,11 @@ def read_table(table: SettingsValue) -> tuple[dict[str, Any], dict[str, Settings
 
 
 def read_settings(document: SettingsDocument, *, untrusted: bool = False) -> Settings:
-    """The settings of a configuration file; mistakes are noted in the document's notes.
+    """Return the settings of a configuration file; mistakes are recorded in the document's notes.
 
     Args:
         document: the file.
-        untrusted: whether only what makes a check stricter counts.
+        untrusted: whether only settings that make a check stricter count.
     """
     table = table_of(document)
     values, origins = read_table(table) if table is not None else ({}, {})
@@ -167,8 +167,8 @@ def read_settings(document: SettingsDocument, *, untrusted: bool = False) -> Set
 class SettingsOfFiles:
     """The settings of each derivatives file.
 
-    The command line comes before ``--config KEY=VALUE``, which comes before the configuration nearest to the file, or
-    before the one file that ``--config PATH`` names.
+    The order of precedence is: the command line, ``--config KEY=VALUE``, then the configuration nearest to the file or
+    the one of ``--config PATH``.
 
     Attributes:
         untrusted: whether the repository is not trusted.
@@ -183,18 +183,18 @@ class SettingsOfFiles:
         config_name: str = OPTION,
         **options: Any,
     ) -> None:
-        """Take the options of the command line.
+        """Create the settings from the options of the command line.
 
         Args:
-            no_config: whether no file is read.
-            config: the values of ``--config``: the name of a file, or ``KEY=VALUE``.
-            untrusted: whether the repository is not trusted, so that of the configurations that are found in it only
-                stricter settings count; the environment may request that as well.
-            config_name: what messages call ``config``.
-            options: the values of options by field; None and empty ones are not set.
+            no_config: whether to read no configuration file.
+            config: the values of ``--config``: a path, or ``KEY=VALUE``.
+            untrusted: whether the repository is not trusted, so that only stricter settings of its configurations
+                count; the environment may request that as well.
+            config_name: the name of ``config`` in messages.
+            options: the values of options by field; None and empty values are unset.
 
         Raises:
-            InputError: two files are named, or one although none is to be read.
+            InputError: two files are named, or one together with ``no_config``.
         """
         files = [item for item in config if "=" not in item or os.path.isfile(item)]
         if len(files) > 1:
@@ -212,7 +212,7 @@ class SettingsOfFiles:
         self._by_folder: dict[Path, tuple[Settings, Notes]] = {}
 
     def _resolved(self, name: str, value: Any) -> Any:
-        """The value of an option; the names of rules are looked up."""
+        """Return the value of an option, with rule names resolved."""
         if name not in ("select", "ignore", "extend_select"):
             return value
         selectors = [resolve(text) for text in value or ()]
@@ -230,7 +230,7 @@ class SettingsOfFiles:
         return (Settings() if document is None else read_settings(document)), notes
 
     def _nearest(self, folder: Path) -> tuple[Settings, Notes]:
-        """The settings of the configuration nearest to a folder."""
+        """Return the settings of the configuration nearest to a folder."""
         nearest = self._by_folder.get(folder)
         if nearest is None:
             notes = Notes()
@@ -246,17 +246,17 @@ class SettingsOfFiles:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The warnings of all documents, each once."""
+        """The warnings of all documents, without duplicates."""
         notes = [self._notes, *(notes for _, notes in self._by_folder.values())]
         if self._named is not None:
             notes.append(self._named[1])
         return tuple(dict.fromkeys(str(item) for part in notes for item in part.warnings))
 
     def of_folder(self, folder: Path) -> Settings:
-        """The settings of the files in a folder.
+        """Return the settings of the files in a folder.
 
         Raises:
-            ConfigurationError: a configuration cannot be read or has mistakes, or the command line has.
+            ConfigurationError: a configuration cannot be read, or it or the command line has mistakes.
         """
         settings, notes = self._named or ((Settings(), Notes()) if self._no_config else self._nearest(folder.resolve()))
         mistakes = [*self._notes.mistakes, *notes.mistakes]
@@ -269,10 +269,10 @@ class SettingsOfFiles:
         return settings.overridden(**self._options)
 
     def of_folders(self, folders: Iterable[Path]) -> list[Settings]:
-        """The settings of several folders.
+        """Return the settings of several folders.
 
         Raises:
-            ConfigurationError: with the mistakes of all configurations.
+            ConfigurationError: one has mistakes; the error lists those of all configurations.
         """
         settings: list[Settings] = []
         mistakes: list[SettingsMistake] = []
@@ -287,7 +287,7 @@ class SettingsOfFiles:
 
 
 def find_settings(folder: Path) -> Settings:
-    """The settings of the configuration nearest to a folder.
+    """Return the settings of the configuration nearest to a folder.
 
     Raises:
         ConfigurationError: it cannot be read, or has mistakes.

@@ -1,4 +1,4 @@
-"""The positions of keys and values in a TOML text, which the parser of the standard library does not return."""
+"""The positions of keys and values in a TOML text, which the standard library's parser does not return."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from msgspec import Struct
 
 from derivlint.source import Span
 
-#: Deeper places are those of the value around them: no setting is so deep, and ways to all would grow with the square.
+#: The maximum depth; deeper values have the position of the enclosing one. No setting is so deep, and the total length
+#: of all paths would be quadratic.
 MAX_DEPTH = 200
-#: The way to a value from the top of the document: keys of tables, indexes of arrays.
+#: The path to a value from the top of the document: keys of tables, indexes of arrays.
 Way = tuple["str | int", ...]
 
 _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
@@ -32,10 +33,10 @@ class KeyPlace(Struct, frozen=True):
 
 
 def places(text: str, loads: Callable[[str], dict[str, Any]]) -> dict[Way, KeyPlace]:
-    """The place of every key and value, of the first mention where a table is mentioned several times.
+    """Return the position of every key and value; of repeated tables, the first one.
 
     Args:
-        text: valid TOML; nothing is promised for other text, but that the function returns.
+        text: valid TOML; for other texts the result is unspecified.
         loads: the parser, for the escapes of quoted keys.
     """
     scanner = _Scanner(text, loads)
@@ -48,14 +49,14 @@ def _deeper(way: Way, part: str | int) -> Way:
 
 
 class _Scanner:
-    """One pass over the text; it relies on the parser having accepted it."""
+    """A scanner of valid TOML, in one pass."""
 
     def __init__(self, text: str, loads: Callable[[str], dict[str, Any]]) -> None:
         self.text = text
         self.loads = loads
         self.at = 0
         self.found: dict[Way, KeyPlace] = {}
-        #: How many tables each array of tables has so far.
+        #: The number of tables in each array of tables so far.
         self.lengths: dict[Way, int] = {}
 
     def document(self) -> None:
@@ -65,14 +66,14 @@ class _Scanner:
                 table = self.header()
             else:
                 self.pair(table)
-            # after a header or a pair comes nothing but a comment; were it something else, it is stepped over
+            # only a comment may follow a header or a pair; anything else is skipped
             self.line_end()
 
     def char(self) -> str:
         return self.text[self.at : self.at + 1]
 
     def skip(self, chars: str) -> bool:
-        """Step over blanks, and over comments where line ends are skipped too; whether something is left."""
+        """Skip blanks, and with line ends also comments; return whether text remains."""
         while self.at < len(self.text):
             if self.text[self.at] in chars:
                 self.at += 1
@@ -87,7 +88,7 @@ class _Scanner:
         self.at = len(self.text) if end < 0 else end
 
     def header(self) -> Way:
-        """``[a.b]`` or ``[[a.b]]``; the way to the table that it begins."""
+        """Read ``[a.b]`` or ``[[a.b]]``, and return the path of the table."""
         repeated = self.text.startswith("[[", self.at)
         self.at += 2 if repeated else 1
         keys = self.keys()
@@ -99,13 +100,13 @@ class _Scanner:
             if repeated and number == len(keys):
                 self.lengths[way] = self.lengths.get(way, 0) + 1
             if way in self.lengths:
-                # a header goes on in the last table of an array
+                # a header continues in the last table of an array
                 way = _deeper(way, self.lengths[way] - 1)
                 self.found.setdefault(way, KeyPlace(None, whole))
         return way
 
     def pair(self, table: Way) -> None:
-        """``a.b = value``."""
+        """Read ``a.b = value``."""
         keys = self.keys()
         whole = Span(keys[0][1].start, keys[-1][1].end)
         way = table
@@ -116,7 +117,7 @@ class _Scanner:
         self.value(_deeper(way, keys[-1][0]), keys[-1][1])
 
     def keys(self) -> list[tuple[str, Span]]:
-        """The parts of a dotted key."""
+        """Read the parts of a dotted key."""
         keys = [self.key()]
         while self.skip(_BLANK) and self.char() == ".":
             self.at += 1
@@ -138,7 +139,7 @@ class _Scanner:
     def value(self, way: Way, key: Span | None) -> None:
         self.skip(_BLANK)
         start = self.at
-        # the place of a table or an array comes before those of its elements
+        # the position of a table or an array comes before those of its elements
         self.found[way] = KeyPlace(key, Span(start, start))
         first = self.char()
         if first in ('"', "'"):
@@ -152,7 +153,7 @@ class _Scanner:
         self.found[way] = KeyPlace(key, Span(start, self.at))
 
     def elements(self, end: str, element: Callable[[int], None]) -> None:
-        """The elements of an array or of an inline table."""
+        """Read the elements of an array or an inline table."""
         self.at += 1
         index = 0
         while self.skip(_BLANK_OR_LINE_END) and self.char() != end:
@@ -166,14 +167,14 @@ class _Scanner:
         self.at += 1
 
     def plain(self) -> None:
-        """A number, a boolean or a date; a date may hold a blank."""
+        """Skip a number, a boolean or a date, which may contain a blank."""
         end = self.at
         while end < len(self.text) and self.text[end] not in ",]}#\n":
             end += 1
         self.at += len(self.text[self.at : end].rstrip())
 
     def string(self) -> None:
-        """A string of any of the four kinds, with its quotes."""
+        """Skip a string of any of the four kinds, with its quotes."""
         quote = self.text[self.at]
         several_lines = self.text.startswith(quote * 3, self.at)
         closing = quote * 3 if several_lines else quote
@@ -181,7 +182,7 @@ class _Scanner:
         while self.at < len(self.text) and not self.text.startswith(closing, self.at):
             self.at += 2 if quote == '"' and self.text[self.at] == "\\" else 1
         self.at += len(closing)
-        # up to two quotes may stand right before the closing ones
+        # up to two quotes may precede the closing ones
         while several_lines and self.char() == quote:
             self.at += 1
         self.at = min(self.at, len(self.text))

@@ -1,4 +1,4 @@
-"""Selection of rules: by names, patterns, groups and ``ALL``, from the least to the most important source."""
+"""Selection of rules by names, patterns, groups and ``ALL``, from the lowest to the highest precedence."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Selection(Struct, frozen=True):
     """The selectors of one source of settings.
 
     Attributes:
-        select: the only rules to run, which overrides less important sources. Empty for no change.
-        ignore: those that do not run.
-        extend_select: those that run in addition.
+        select: the only rules to run, overriding sources of lower precedence; empty for no change.
+        ignore: rules that do not run.
+        extend_select: rules that run in addition.
     """
 
     select: tuple[str, ...] = ()
@@ -31,11 +31,11 @@ class Selection(Struct, frozen=True):
 
 
 def selected(rules: Sequence[Rule], selections: Iterable[Selection], preview: bool) -> tuple[Rule, ...]:
-    """The rules that run.
+    """Return the rules that run.
 
-    Within one source the more specific selector wins, and ``ignore`` where two are equally specific: ``select =
-    ["ALL"]`` with ``ignore = ["missing-*"]`` and ``extend-select = ["missing-symint"]`` does what it looks like. A rule
-    in preview is selected by its full name, or by anything where ``preview`` is on.
+    Within a source the more specific selector wins, and ``ignore`` wins between equally specific ones: ``select =
+    ["ALL"]`` with ``ignore = ["missing-*"]`` and ``extend-select = ["missing-symint"]`` runs missing-symint. Rules in
+    preview are selected by full name, or by any selector with ``preview``.
     """
     offered = {rule.name for rule in rules if preview or rule.meta.status == "stable"}
     chosen = set(offered)
@@ -54,7 +54,7 @@ def selected(rules: Sequence[Rule], selections: Iterable[Selection], preview: bo
 
 
 def _strength(selectors: tuple[str, ...], name: str, exact_only: bool = False) -> tuple[int, int] | None:
-    """The specificity of the most specific selector that matches a name, or None."""
+    """Return the specificity of the most specific selector that matches a name, or None."""
     return max(
         (specificity(item) for item in selectors if (item == name if exact_only else matches(item, name))),
         default=None,
@@ -62,7 +62,7 @@ def _strength(selectors: tuple[str, ...], name: str, exact_only: bool = False) -
 
 
 def specificity(selector: str) -> tuple[int, int]:
-    """The order of selectors: ``ALL``, then groups, then patterns, those with more letters later, and names last."""
+    """Return a sort key: ``ALL``, then groups, then patterns by their number of letters, then names."""
     if selector == ALL:
         return 0, 0
     if selector in GROUPS:
@@ -87,23 +87,23 @@ def any_matches(selectors: Iterable[str], name: str) -> bool:
 
 
 def known_names() -> tuple[str, ...]:
-    """The names of rules and findings that settings can select."""
+    """Return the names of rules and findings that settings can select."""
     return (*derivlint.rules.NAMES, *derivlint.rules.EXTRA_FINDINGS)
 
 
 def unknown_rule(name: str, names: Iterable[str]) -> str:
-    """The message about a rule that does not exist."""
+    """Return the message about an unknown rule."""
     question = did_you_mean(name, names)
     return f'unknown rule "{name}"' + (f"; {question}" if question else '; "derivlint rules" lists them')
 
 
 class Resolved(Struct, frozen=True):
-    """A selector that is resolved to existing rules.
+    """A selector resolved to existing rules.
 
     Attributes:
-        selector: the selector, with the present name where a rule was renamed.
-        warning: a deprecation, if it still works.
-        mistake: the error in it.
+        selector: the selector, with the current name of a renamed rule.
+        warning: a deprecation, or None.
+        mistake: the error in it, or None.
     """
 
     selector: str
@@ -112,11 +112,11 @@ class Resolved(Struct, frozen=True):
 
 
 def resolve(text: str, *, patterns: bool = True) -> Resolved:
-    """Look a selector up among the rules there are.
+    """Resolve a selector.
 
     Args:
-        text: what a user wrote.
-        patterns: whether ``ALL``, groups and patterns are allowed, not only names.
+        text: the user's text.
+        patterns: whether ``ALL``, groups and patterns are allowed in addition to names.
     """
     names = known_names()
     if text in names or (patterns and (text == ALL or text in GROUPS)):

@@ -31,43 +31,44 @@ class Settings(KeyedEquality, Struct, frozen=True):
     Attributes:
         origin: the configuration file, or None.
         operators_from: the source of the settings for operators: the configuration file or the command line.
-        origins: where each field that is not the default comes from.
-        paths: the derivatives files to check where the command names none.
-        exclude: files that are not checked when they are found in a folder or by a pattern.
-        force_exclude: whether excluded files are not checked even if the command names them.
+        origins: the origins of fields that are not the default.
+        paths: the derivatives files to check if the command names none.
+        exclude: files to skip in folders and patterns.
+        force_exclude: whether excluded files are skipped even if the command names them.
         native_functions: files of native functions.
         tags: the file of tags.
-        pytorch_operators: whether native functions that are not a whole native_functions.yaml add to PyTorch's.
+        pytorch_operators: whether native functions that are not a complete native_functions.yaml are added to
+            PyTorch's.
         headers: C++ headers with functions that formulas call.
         helper_bodies: the C++ source with the bodies of functions that formulas call.
         torch: a version of the bundled index, or ``installed``.
         preset: the conventions that the files follow.
-        entries_key: the top-level key of the entries, as :class:`derivlint.model.Layout` has it; the preset's by
-            default, like the next ones.
+        entries_key: the top-level key of the entries, see :class:`derivlint.model.Layout`; the default of this and the
+            following fields is the preset's.
         versions_key: the top-level key of all versions.
         version_key: the key of an entry's versions.
-        ignored_keys: more keys of entries that say nothing of derivatives.
+        ignored_keys: more keys of entries that do not concern derivatives.
         replaces_pytorch: whether entries replace PyTorch's.
-        declares_operators: whether entries declare the operators that nothing else does.
-        composites: whether entries of composite operators count.
+        declares_operators: whether entries declare operators that no other file does.
+        composites: whether entries of composite operators are used.
         external_operators: patterns of operators declared in another repository.
         foreach: whether foreach operators share formulas.
         trailing_semicolons: whether a formula may end with a semicolon.
         formulas_in_cpp: whether formulas are compiled as C++.
-        version: the one version that is checked of a file that serves several.
-        selections: which rules run, by everyone who says something, the least important one first.
+        version: the version to check of a file for several.
+        selections: the selections of rules, the one of lowest precedence first.
         preview: whether rules in preview run.
-        severity: how bad findings of rules are, by selector; None turns them off.
+        severity: the severities of rules, by selector; None disables a rule.
         options: values of options, by rule and option.
-        per_file_ignores: rules whose findings in some files do not count.
-        per_operator_ignores: rules whose findings in entries of some operators do not count, by pattern.
-        require_ignore_reason: whether comments that silence findings must give a reason.
-        baseline: a file of findings that are known and not reported.
+        per_file_ignores: rules to ignore, by pattern of files.
+        per_operator_ignores: rules to ignore, by pattern of operators.
+        require_ignore_reason: whether suppression comments must have a reason.
+        baseline: the file of known findings, which are not reported.
         min_severity: the lowest severity shown.
         min_confidence: the lowest confidence shown.
         fail_level: the lowest severity that makes the command fail.
         untrusted: whether the repository is not trusted.
-        untrusted_settings: the settings of the repository that do not count for that reason, each with its place.
+        untrusted_settings: the ignored settings of an untrusted repository, with their positions.
     """
 
     origin: Path | None = None
@@ -110,26 +111,26 @@ class Settings(KeyedEquality, Struct, frozen=True):
     untrusted_settings: tuple[str, ...] = ()
 
     def identity(self) -> tuple[Any, ...]:
-        """Everything but where it comes from."""
+        """All fields except the origins."""
         return tuple(getattr(self, name) for name in self.__struct_fields__ if name != "origins")
 
     def overridden(self, **options: Any) -> Settings:
-        """Return the settings with the options that are set on the command line, which come before all others."""
+        """Return the settings overridden by options of the command line."""
         values = {name: value for name, value in options.items() if value not in (None, ())}
         return self.with_layer(values, dict.fromkeys(values, COMMAND_LINE), COMMAND_LINE)
 
     def with_layer(self, values: Mapping[str, Any], origins: Mapping[str, SettingsValue | str], name: str) -> Settings:
-        """The settings with those of a more important source on top.
+        """Return the settings overridden by those of a source of higher precedence.
 
         Args:
-            values: the values of that source by field, with ``select``, ``ignore`` and ``extend_select``.
-            origins: where each value stands.
-            name: what to call the source.
+            values: the values of the source by field, with ``select``, ``ignore`` and ``extend_select``.
+            origins: the position of each value.
+            name: the name of the source in messages.
         """
         fields = dict(values)
         all_origins = dict(self.origins)
         if "torch" in fields or "native_functions" in fields:
-            # operators of two sources would mix badly
+            # operators of two sources are not combined
             fields = {"torch": None, "native_functions": (), "tags": None, **fields, "operators_from": name}
             for operators in OPERATORS:
                 all_origins.pop(operators, None)
@@ -173,7 +174,7 @@ class Settings(KeyedEquality, Struct, frozen=True):
         return None if self.preset is None and changed == PLAIN else changed
 
     def origin_of(self, name: str) -> str:
-        """The origin of a field's value: ``pyproject.toml:3:1``, ``the command line``, ..., or ``default``."""
+        """Return the origin of a field's value: ``pyproject.toml:3:1``, ``the command line``, ..., or ``default``."""
         origins = self.origins.get(name, ())
         return ", ".join(item if isinstance(item, str) else item.where for item in origins) or DEFAULT
 
@@ -182,13 +183,13 @@ class Settings(KeyedEquality, Struct, frozen=True):
         return diagnostic.severity >= self.min_severity and diagnostic.confidence >= self.min_confidence
 
     def shown(self, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-        """Those of many diagnostics that are shown."""
+        """Return the diagnostics that are shown."""
         severities = [severity for severity in Severity if severity >= self.min_severity]
         confidences = [confidence for confidence in Confidence if confidence >= self.min_confidence]
         return tuple([item for item in diagnostics if item.severity in severities and item.confidence in confidences])
 
     def selected(self, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-        """The rules that run, with their options."""
+        """Return the rules that run, with their options."""
         selections = self.selections
         if self.require_ignore_reason:
             selections = (Selection(extend_select=("suppression-without-reason",)), *selections)
@@ -207,7 +208,7 @@ class Settings(KeyedEquality, Struct, frozen=True):
         if self.severity:
             diagnostics = tuple(self._with_severity(item) for item in diagnostics)
         ignored = self._ignored_in(path)
-        # what no rule finds cannot be left out beforehand
+        # findings that belong to no rule can only be dropped here
         extra = derivlint.rules.EXTRA_FINDINGS
         left_out = {rule for rule in extra if any(any_matches(part.ignore, rule) for part in self.selections)}
         if not ignored and not self.per_operator_ignores and not left_out:
@@ -221,11 +222,11 @@ class Settings(KeyedEquality, Struct, frozen=True):
         )
 
     def _with_severity(self, diagnostic: Diagnostic) -> Diagnostic:
-        """The diagnostic with the severity of the most specific selector, of equal ones the last."""
+        """Return the diagnostic with the severity of the most specific selector, the last of equal ones."""
         if diagnostic.rule not in derivlint.rules.NAMES and diagnostic.rule not in derivlint.rules.EXTRA_FINDINGS:
             return diagnostic
         selectors = [selector for selector in self.severity if matches(selector, diagnostic.rule)]
-        # sorting keeps the order of equal ones; a rule that is off runs only where the command line selects it
+        # sorting is stable; a disabled rule runs only if the command line selects it
         severity = self.severity[sorted(selectors, key=specificity)[-1]] if selectors else None
         return diagnostic if severity is None else replace(diagnostic, severity=severity)
 
@@ -246,5 +247,5 @@ class Settings(KeyedEquality, Struct, frozen=True):
         return any(glob.matches(path) for glob in self.exclude)
 
 
-#: Keys that a source of higher precedence adds to, instead of replacing their value.
+#: Fields that a source of higher precedence extends instead of replacing.
 _ADDING = frozenset({"ignore", "extend_select", "severity", "options", "per_file_ignores", "per_operator_ignores"})

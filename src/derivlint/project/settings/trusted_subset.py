@@ -1,7 +1,7 @@
-"""The subset of an untrusted configuration that counts: stricter settings, and files of the repository.
+"""The trusted subset of an untrusted configuration: stricter settings, and files of the repository.
 
-Everything else could hide findings (rules that do not run, files that are not checked, another reading of the file) or
-look outside of the repository.
+All other settings could hide findings (disabled rules, skipped files, another interpretation of the file) or read files
+outside of the repository.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from derivlint.lint import Confidence, Severity
 from derivlint.project.settings.document import SettingsValue
 from derivlint.project.untrusted import OPTION, is_inside, repository_of
 
-#: The word for the installed PyTorch, which is not a part of the repository.
+#: The value of ``torch`` for the installed PyTorch, which is outside of the repository.
 _INSTALLED = "installed"
 
 
 def trusted_subset(
     values: Mapping[str, Any], origins: Mapping[str, SettingsValue], folder: Path
 ) -> tuple[dict[str, Any], list[str]]:
-    """The settings that count, and the names of those that do not or not wholly, each with its place.
+    """Return the trusted settings, and the names of settings that are ignored at least in part, with their positions.
 
     Args:
         values: the settings of the configuration, by field.
-        origins: their positions; a warning is noted for each that does not count.
-        folder: that of the configuration.
+        origins: their positions; a warning is recorded for each ignored one.
+        folder: the folder of the configuration.
     """
     repository = repository_of(folder)
     trusted: dict[str, Any] = {}
