@@ -1,7 +1,7 @@
 """The rules: one rule per file, named like the rule.
 
-Each file has a docstring (the rule's page), ``META``, ``VALID`` and ``INVALID`` cases, and one ``check``. To see what a
-rule looks like, read ``undefined_name.py``; :mod:`derivlint.lint.rule` says what ``check`` may take.
+Each file has a docstring (the rule's page), ``META``, ``VALID`` and ``INVALID`` cases, and one ``check``. Read
+``undefined_name.py`` as an example; :mod:`derivlint.lint.rule` defines the parameters of ``check``.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ NAMES: tuple[str, ...] = (
     "yaml-syntax-error",
 )
 
-#: What running formulas finds (``derivlint verify``), each name with what it says.
+#: The findings of ``derivlint verify``, by name, with their summaries.
 NUMERIC: dict[str, str] = {
     "crash": "evaluating the formula raises an error or ends the process",
     "different-convention": "where differences cannot tell, it is not the gradient or tangent of the installed PyTorch",
@@ -201,10 +201,10 @@ NUMERIC: dict[str, str] = {
     "wrong-vjp": "the gradient is not that of the operator, by finite differences",
 }
 
-#: What is found by no rule, but is ignored and judged by name like what rules find.
+#: The names of findings without a rule, which settings can ignore and grade like those of rules.
 EXTRA_FINDINGS: dict[str, str] = {"compiler-error": "the C++ compiler refuses the formula", **NUMERIC}
 
-#: Former names of rules and what they are called now: old configurations and comments go on working.
+#: Current names of renamed rules by their former names, which configurations and comments may still use.
 RENAMED: dict[str, str] = {
     "broken-variant": "uncompilable-variant",
     "grad-input-mask-out-of-place": "grad-input-mask-of-single-argument",
@@ -217,7 +217,7 @@ RENAMED: dict[str, str] = {
 
 
 def group_of(name: str) -> str | None:
-    """The group of a rule, or of what is found by none."""
+    """Return the group of a rule, or of a finding without a rule."""
     if name in NAMES:
         return load_rule(name).meta.group
     return "numbers" if name in NUMERIC else "types" if name in EXTRA_FINDINGS else None
@@ -225,10 +225,10 @@ def group_of(name: str) -> str | None:
 
 @cache
 def load_rule(name: str) -> Rule:
-    """One rule by its name."""
+    """Import a rule by name."""
     return rule_from_module(name, import_module(f"{__name__}.{name.replace('-', '_')}"))
 
 
 def load_rules() -> tuple[Rule, ...]:
-    """Every rule, in alphabetical order."""
+    """Import every rule, in alphabetical order."""
     return tuple(load_rule(name) for name in NAMES)

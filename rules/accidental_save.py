@@ -14,7 +14,7 @@ backward pass and makes in-place changes to it an error, for no benefit.
       imag: at::imag(grad)
 
 ## Instead
-Nothing is wrong with the formula; a function or a message with other words avoids the save.
+The formula is correct; a function or a message without that word avoids the save.
 
 ## Sources
 torchgen/packaged/autograd/load_derivatives.py, ``saved_variables``.
@@ -92,10 +92,10 @@ PLACES = {
 
 @judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
-    """Judge what the formulas of one dispatch key save."""
+    """Judge the values that the formulas of one dispatch key save."""
     for save in accidental_saves(body):
         place = PLACES.get(save.word.role)
-        # of a value that is small it is of no interest; a word that merely ends in a name is undeclared anyway
+        # small values do not matter; a word that merely ends in a name is undeclared anyway
         if place is None or not save.saved.is_tensor or save.written.parsed.tree is None:
             continue
         yield Finding(

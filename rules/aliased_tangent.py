@@ -97,14 +97,14 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the forward formulas that may return a tangent as it is."""
+    """Find the forward formulas that may return a tangent unchanged."""
     analyses = analyses_of(model)
     misshapen = {wrong.formula.written for wrong in shape_judgement_of(model, entry)}
     for interpretation in analyses.interpretations(entry):
         names = aliased_tangents(interpretation)
         formula = interpretation.formula
         written = formula.written
-        # a copy of what an automatic formula gives has the wrong sizes as well
+        # a copy of an automatic formula's value has the wrong sizes as well
         if not names or (written.auto is not None and written in misshapen):
             continue
         subject = quoted(written.auto) if written.auto is not None else "the formula"

@@ -67,7 +67,7 @@ VALID = (
   tensors: cat_tensors_backward(grad, to_args_sizes_sym(tensors), to_args_scalartypes(tensors), dim)
   result: cat_jvp(tensors, dim)
 """,
-    # nothing is known about the arguments of an operator that is not known
+    # the arguments of an unknown operator are unknown
     """\
 - name: no_such_operator(Tensor self) -> Tensor
   self: grad

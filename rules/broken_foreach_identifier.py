@@ -44,7 +44,7 @@ VALID = (
 - name: atan2(Tensor self, Tensor other) -> Tensor
   self, other: atan2_grad(grad, self, other, grad_input_mask)
 """,
-    # in a string the letters do no harm
+    # in a string the replacement is harmless
     """\
 - name: abs(Tensor self) -> Tensor
   self: 'grad * not_implemented("abs: gradient")'
@@ -80,7 +80,7 @@ def _cure(problem: ForeachProblem) -> str | None:
 
 
 def _is_another_slip(formula: DerivativeFormula, name: str) -> bool:
-    """Whether the name is wrong in the formula itself already."""
+    """Whether the name is already wrong in the formula itself."""
     if name == GRADS:
         gradients = gradients_of(formula.body)
         return gradients.conflict is not None or any(item.index > 0 for _, item in gradients.indexed)

@@ -1,15 +1,14 @@
 """A formula subtracts nearly equal numbers, or magnifies rounding in another way.
 
 ## What it detects
-A formula whose value in half precision is wrong because an operation magnifies what its operands were rounded by: a
+A formula whose value in half precision is wrong because an operation magnifies the rounding errors of its operands: a
 difference of nearly equal numbers, the exponential of a large sum. The formula is evaluated twice, with every operation
 rounded to half precision and in double precision, at inputs that half precision has; the message names one.
 
 ## Why it is bad
-What remains of the gradient is mostly rounding. In half precision that is seen at ordinary inputs; with more digits at
-more extreme ones.
+The gradient is mostly rounding error: in half precision at ordinary inputs, in wider types at more extreme ones.
 
-Of PyTorch 2.13, ``igamma``, ``igammac`` and ``pow`` with large exponents lose digits like that, see
+In PyTorch 2.13, ``igamma``, ``igammac`` and ``pow`` with large exponents lose digits in this way, see
 [PyTorch's defects](../pytorch-defects.md#gradients-that-are-lost-in-half-precision).
 
 ## Example
@@ -43,7 +42,7 @@ META = RuleMeta(
 )
 
 VALID = (
-    # what is subtracted was never rounded
+    # the operands were never rounded
     """\
 - name: neg(Tensor self) -> Tensor
   self: grad - 2 * grad
@@ -75,6 +74,6 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the operations that magnify rounding."""
+    """Find the operations that magnify rounding errors."""
     help_text = "rearrange the formula so that no nearly equal numbers are subtracted"
     return loss_findings(entry, model, LossCause.CANCELLATION, lambda lost: f"{part_of(lost)} cancels", help_text)

@@ -79,7 +79,7 @@ INVALID = (
 
 @judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
-    """Find the declarations that contradict a formula, each once however many names it has."""
+    """Find the declarations that contradict a formula, one finding per declaration."""
     formulas: dict[str, DerivativeFormula] = {}
     for formula in body.with_role(Role.BACKWARD):
         for name, resolved in formula.resolved_names:

@@ -61,7 +61,7 @@ VALID = (
   other: zeros_like(other)
   result: at::where(self_p != other_p, self_t, 0)
 """,
-    # what "result" is, is not known
+    # the value of "result" is unknown
     """\
 - name: special_bessel_j0(Tensor self) -> Tensor
   self: grad * result

@@ -21,7 +21,7 @@ must be the same view of the tangent. PyTorch checks this at run time and raises
 Writing ``auto_linear`` is unsafe: it replaces the whole formula.
 
 ## What it cannot see
-Helpers, and operators that are not known to return a view or not.
+Helpers, and operators that may or may not return a view.
 
 ## Sources
 torch/csrc/autograd/autograd_meta.cpp, "set_fw_grad".

@@ -11,7 +11,7 @@ Where a function saturates, its gradient is a multiple of the last digit of the 
 "tanh" saturates from 4 on; in single precision the same happens from 9 on.
 
 PyTorch does so on purpose where it saves memory: ``tanh_backward`` and ``sigmoid_backward`` take the output by design,
-and ``elu_`` and ``celu_`` overwrite the input. What else the rule reports in PyTorch 2.13 is shown in
+and ``elu_`` and ``celu_`` overwrite the input. Other findings in PyTorch 2.13 are listed in
 [PyTorch's defects](../pytorch-defects.md#gradients-that-are-lost-in-half-precision).
 
 ## Example

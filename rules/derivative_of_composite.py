@@ -95,7 +95,7 @@ backward:
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the entries with backward formulas that serve a composite function, each once."""
+    """Find the entries with backward formulas that serve a composite function."""
     if model.layout.composites or not model.natives.has_composite_keys:
         # before PyTorch 1.8 a function without dispatch table could have a formula
         return

@@ -1,14 +1,14 @@
-"""A formula takes a value off the graph that its own derivative needs.
+"""A formula detaches a value that its own derivative needs.
 
 ## What it detects
 "detach", "data" or "item" of a gradient, a tangent, or an input or output that can be differentiated, where the result
-of the formula is computed from what it returns. A value that is only compared, or only gives its sizes, does not count,
+of the formula depends on the detached value. A value that is only compared, or only gives its sizes, does not count,
 nor does the branch of "GradMode::is_enabled()" where nothing is recorded.
 
 ## Why it is bad
 Formulas are differentiated again for second derivatives. The first derivative is right, and the second one silently
-lacks the part of the value that was cut off. "item" also reads a number, which fails for any other number of elements
-and waits for the device.
+lacks the part of the value that was cut off. "item" also fails for more than one element, and synchronizes with the
+device.
 
 ## Example
     - name: exp(Tensor self) -> Tensor
@@ -92,7 +92,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the values that formulas take off the graph."""
+    """Find the values that formulas detach."""
     flow = coverage_of(model).flow
     for formula in analyses_of(model).formulas(entry):
         if not formula.written.is_expression:

@@ -82,7 +82,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Report the entries whose formulas are for single dispatch keys only."""
+    """Report the entries with formulas for specific dispatch keys only."""
     keys = bodies_without_default(model, entry)
     if keys and entry.dispatch_key_node is not None:
         yield Finding(

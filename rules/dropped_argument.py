@@ -111,15 +111,15 @@ scales_w)
     ),
 )
 
-#: A backward function mostly gives the same for the input and for the result.
+#: A backward function mostly returns the same for the input and for the result.
 IS_RESULT = "is_result"
 
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the arguments that backward functions do not get."""
+    """Find the arguments that are not passed to backward functions."""
     analyses = analyses_of(model)
-    # a dtype that is left out explains neither sizes nor values
+    # a missing dtype explains neither sizes nor values
     wrong = {problem.formula for problem in shape_judgement_of(model, entry)}
     wrong |= {problem.formula for problem in small_tensors_of(model, entry)}
     for interpretation in analyses.interpretations(entry):

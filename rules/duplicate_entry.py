@@ -4,7 +4,8 @@
 A second entry for a function. Entries for an ``out`` variant count as entries for the functional variant.
 
 ## Why it is bad
-PyTorch's generator keeps the last one silently; the formulas of the first are gone, also those for other dispatch keys.
+PyTorch's generator keeps the last one silently; the formulas of the first are lost, including those for other dispatch
+keys.
 
 ## Example
     - name: abs(Tensor self) -> Tensor
@@ -147,7 +148,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _shared_versions(model: Model, first: Entry, second: Entry) -> str | None:
-    """For which versions both entries hold, None in a file without versions."""
+    """Return the versions for which both entries hold, or None in a file without versions."""
     if model.versions is None or first.versions is None or second.versions is None:
         return None
     shared = tuple(name for name in first.versions.names if name in second.versions.names)

@@ -112,8 +112,8 @@ INVALID = (
 
 @judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
-    """Walk through the mappings of an entry."""
-    # a mapping where a formula should be is reported as that; PyTorch's generator trips over ``{grad, grad}`` here
+    """Find the duplicate keys of an entry's mappings."""
+    # another rule reports a mapping in place of a formula; PyTorch's generator fails on ``{grad, grad}`` here
     no_mappings = {id(problem.node) for problem in entry.problems}
     todo: list[YamlNode] = [entry.node]
     seen = set()
@@ -144,7 +144,7 @@ def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:
             which = f' "{entry.operator}"' if entry.operator is not None else ""
             help_text = 'start a new entry with "- " before it'
             yield Finding(entry.place(key), f'the entry{which} has a second "name"', help=help_text, related=related)
-            # what follows belongs to the other entry
+            # the following keys belong to the other entry
             return
         help_text = "keep one of the two"
         if not isinstance(value, Mapping):
@@ -164,14 +164,14 @@ def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:
 
 
 def _where_another_begins(mapping: Mapping) -> int | None:
-    """The position of the key where another entry without a name seems to begin: several names occur again from there.
+    """Return the index of the key where an entry without ``name`` seems to begin: several keys recur from there.
 
-    None if that is nowhere so.
+    None if there is no such key.
     """
     names = [key.value for key, _ in mapping.scalars()]
     last = {name: index for index, name in enumerate(names)}
     seen: set[str] = set()
-    # the names that came already and come again
+    # the keys that occur before and after the index
     again: set[str] = set()
     for index, name in enumerate(names):
         if name in seen and len(again) > 1:
@@ -185,7 +185,7 @@ def _where_another_begins(mapping: Mapping) -> int | None:
 
 
 def _same(first: YamlNode, second: YamlNode) -> bool:
-    """Whether two values are the same text, however it is written."""
+    """Whether two values are the same text, in any notation."""
     return (
         isinstance(first, Scalar)
         and isinstance(second, Scalar)

@@ -62,7 +62,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find empty mappings that nothing trips over."""
+    """Find empty mappings that cause no error."""
     dispatch, key = entry.dispatch, entry.dispatch_key_node
     # formulas beside it are reported as ignored
     if not isinstance(dispatch, Mapping) or dispatch.pairs or key is None or entry.beside_dispatch:

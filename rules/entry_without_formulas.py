@@ -56,7 +56,7 @@ INVALID = (
 
 @judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
-    """Find entries with nothing but a name."""
+    """Find entries with only a name."""
     if entry.function is None or entry.problems or entry.formulas or entry.output_differentiability is not None:
         return
     if entry.beside_dispatch or (isinstance(entry.dispatch, Mapping) and not entry.dispatch.pairs):

@@ -19,7 +19,7 @@ after it receive the gradients of their neighbours.
 
 ## What it cannot see
 The formula's type must be known: the function that it calls is an operator, or is declared in FunctionsManual.h or in a
-header that was given. A key with one name is compared by "wrong-result-type".
+header of ``--headers``. A key with one name is compared by "wrong-result-type".
 
 ## Sources
 torchgen/packaged/autograd/gen_autograd_functions.py, ``emit_derivative``.
@@ -51,7 +51,7 @@ int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)
   grad_output, input, grid: grid_sampler_2d_double_backward(grads[0], grads[1], grad_output, input, grid, \
 interpolation_mode, padding_mode, align_corners, grad_input_mask)
 """,
-    # nothing is known about it
+    # an unknown function
     """\
 - name: atan2(Tensor self, Tensor other) -> Tensor
   self, other: something_unknown(grad, self, other)

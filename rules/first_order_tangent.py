@@ -22,7 +22,7 @@ weight, N, C, HxW, group, grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>(
 Let the output be differentiable, with a forward formula of its own, or compute the statistic from the input again.
 
 ## What it cannot see
-Whether the operator is ever differentiated twice, and whether a helper uses what it gets.
+Whether the operator is ever differentiated twice, and whether a helper uses its argument.
 
 ## Sources
 torchgen/packaged/autograd/gen_variable_type.py, "emit_fw_derivatives".
@@ -64,7 +64,7 @@ indices)
   self: grad * result.conj()
   result: self_t * result
 """,
-    # the derivative of "log_sigmoid_backward" takes into account that the buffer follows from the input
+    # the derivative of "log_sigmoid_backward" accounts for the dependency of the buffer on the input
     """\
 - name: log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
   output_differentiability: [True, False]

@@ -1,8 +1,8 @@
 """A gradient or tangent is cast to a dtype that the formula names.
 
 ## What it detects
-A method of something that is computed from a gradient or tangent, and that is given "at::kFloat", "at::kHalf" or
-"at::kBFloat16", in an entry whose operator takes other types as well; unless the result is cast back.
+A method call with "at::kFloat", "at::kHalf" or "at::kBFloat16" on a value computed from a gradient or tangent, in an
+entry whose operator takes other types as well; unless the result is cast back.
 
 ## Why it is bad
 In double precision half of the digits are lost, and nothing raises: PyTorch casts the gradient to the type of the input
@@ -17,7 +17,7 @@ again. A complex gradient loses its imaginary part.
       self: 2.0 / sqrt(M_PI) * exp(-(self.pow(2))) * grad.to(self.scalar_type())
 
 ## Fix safety
-Taking the cast away is unsafe: the type may be what a function that is called next needs.
+Removing the cast is unsafe: a function that takes the result may need this type.
 
 ## What it cannot see
 Casts of other factors, and types that are computed.
@@ -88,7 +88,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the casts of gradients and tangents to a type of few digits."""
+    """Find the casts of gradients and tangents to a narrow type."""
     analyses = analyses_of(model)
     for interpretation in analyses.interpretations(entry):
         formula = interpretation.formula

@@ -86,8 +86,8 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge the forward keys of entries from which foreach formulas are made, each entry once."""
-    # nearly every entry names its only output properly
+    """Judge the forward keys of entries from which foreach formulas are derived, one finding per entry."""
+    # fast path: nearly every entry names its only output "result"
     if not any(formula.role is Role.FORWARD and formula.names[0].text != RESULT for formula in entry.formulas):
         return
     for kernel in model.differentiabilities(entry):

@@ -106,7 +106,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
 
 
 def _fix(formula: DerivativeFormula) -> Fix | None:
-    """Take the arguments that have no gradient out of the key, or the whole line out of the entry."""
+    """Remove the arguments that have no gradient from the key, or the whole line."""
     names = [
         name.text for name, resolved in formula.resolved_names if resolved.argument and resolved.argument.is_tensor_like
     ]

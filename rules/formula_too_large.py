@@ -81,13 +81,13 @@ INVALID = (
     ),
 )
 
-#: The kinds of problems that a formula has which is not analysed.
+#: The kinds of problems of a formula that is not analyzed.
 KINDS = frozenset({SyntaxProblemKind.TOO_DEEP, SyntaxProblemKind.TOO_LARGE})
 
 
 @judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
-    """Report the expressions of one entry that are not analysed."""
+    """Report the expressions of one entry that are too large to analyze."""
     for expression in entry.expressions:
         for problem in expression.parsed.problems:
             if problem.kind in KINDS:

@@ -109,19 +109,19 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the forward formulas for which some kernel of their entry unpacks no tangent."""
+    """Find the forward formulas without a tangent to unpack in some kernel of their entry."""
     for body in entry.bodies:
         formulas = [formula for formula in body.with_role(Role.FORWARD) if _lacks_tangent(formula)]
         if not formulas or not is_clear(body):
             continue
         if any(_needs_tangents(kernel) for kernel in model.differentiabilities_of(body)):
-            # without any tangent to use, all of them lack the same
+            # without differentiable arguments, all of them lack the same
             for formula in formulas if visible_tangents(formulas[0]) else formulas[:1]:
                 yield _finding(formula, body)
 
 
 def _needs_tangents(differentiability: Differentiability) -> bool:
-    """Whether a kernel evaluates the forward formulas, and tests first whether there is a tangent."""
+    """Whether a kernel evaluates the forward formulas after testing for a tangent."""
     if not differentiability.is_generated or differentiability.is_inplace_foreach:
         return False
     # kernels of foreach operators unpack lists themselves
@@ -130,7 +130,7 @@ def _needs_tangents(differentiability: Differentiability) -> bool:
 
 
 def _lacks_tangent(formula: DerivativeFormula) -> bool:
-    """Whether the formula needs no tangent, and nothing else is wrong with its names."""
+    """Whether the formula uses no tangent, and its names are otherwise right."""
     forward = formula.forward
     if forward is None or forward.required_inputs_fw_grad or formula.says_non_differentiable:
         return False
@@ -143,7 +143,7 @@ def _lacks_tangent(formula: DerivativeFormula) -> bool:
 
 
 def _uses_overwritten_self(formula: DerivativeFormula) -> bool:
-    """Whether an in-place operator's formula takes ``self_p``, which is wrong whatever else is missing."""
+    """Whether an in-place operator's formula uses ``self_p``, which is wrong in any case."""
     function = formula.entry.function
     return function is not None and function.is_inplace and mentions(formula.parsed, SELF_PRIMAL)
 

@@ -101,7 +101,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Judge the gradients of one forward formula."""
     for name in first_undeclared(formula, NotDeclared.GRADIENT_IN_FORWARD):
         tangents = visible_tangents(formula)
-        # of several tangents no one knows which one is meant, and beside the tangent an output may be
+        # of several tangents any may be meant, and next to a tangent an output may be meant
         is_clear = len(tangents) == 1 and not any(word.text == tangents[0] for word in formula.parsed.words)
         meant = [(word.start, word.end, tangents[0]) for word in _uses(formula, name)] if is_clear else []
         is_gradient = name.word.text not in (GRAD_INPUT_MASK, RETAIN_VARIABLES)

@@ -94,7 +94,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _positions(model: Model, body: DispatchBody, function: EntryFunction) -> dict[str, int] | None:
-    """The index in ``grads`` of each named gradient, or None if the outputs are not known."""
+    """Return the index in ``grads`` of each named gradient, or None if the outputs are unknown."""
     own = model.canonical_differentiability(body)
     if own is None or own.output_indices is None or own.uses_single_grad:
         return None

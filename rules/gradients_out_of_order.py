@@ -83,7 +83,7 @@ interpolation_mode, padding_mode, align_corners, grad_input_mask)
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the calls that get gradients out of order."""
+    """Find the calls with gradients out of order."""
     for problem in wrongly_passed(entry, model):
         if problem.kind is MismatchKind.DISORDER:
             first, second = problem.names[:2]

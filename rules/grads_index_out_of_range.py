@@ -129,7 +129,7 @@ def _check_body(model: Model, body: DispatchBody) -> Iterator[Finding]:
 
 
 def _fix(gradients: BodyGradients) -> Fix | None:
-    """Call the gradient of the only output by its name, everywhere."""
+    """Replace every gradient of the only output by its name."""
     if not all(formula.is_exact() for formula, _ in gradients.indexed):
         return None
     edits = tuple(TextEdit(formula.span_of(item.node), "grad") for formula, item in gradients.indexed)

@@ -6,8 +6,8 @@ function with "backward" in its name that takes gradients and returns, on every 
 none of them.
 
 ## Why it is bad
-Where the gradient of the output is zero, so is that of the input. A helper that loses the gradient on the way gives the
-same for every loss.
+Where the gradient of the output is zero, so is that of the input. A helper that drops the gradient returns the same
+value for every loss.
 
 ## Example
     Tensor my_backward(const Tensor& grad, const Tensor& self) {
@@ -19,7 +19,8 @@ same for every loss.
 A body with ``return result;``.
 
 ## What it cannot see
-A gradient that is lost in some cases only, or one of several gradients. Variables in statements that cannot be read are
+A gradient that is dropped in some cases only, or one of several gradients. Variables in statements that cannot be read
+are
 unknown.
 
 ## Sources
@@ -79,7 +80,7 @@ Tensor f_backward(const Tensor& grad, const Tensor& self, bool scaled) {
 
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
-    """Report each backward helper that loses its gradients, at its name."""
+    """Report each backward helper that drops its gradients, at its name."""
     for source, name, body in shown_bodies(model):
         if body.lost:
             yield Finding(

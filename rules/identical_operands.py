@@ -160,12 +160,12 @@ def _is_argument_without_elements(formula: DerivativeFormula, name: str) -> bool
 
 
 def _continues(node: Binary) -> bool:
-    """Whether a node goes on with a chain ``a || b || c``, for whose result the order of operands does not matter."""
+    """Whether a node continues a chain ``a || b || c``, whose value does not depend on the order."""
     return node.op in CHAINED and isinstance(node.left, Binary) and node.left.op == node.op
 
 
 def _operands(node: Binary) -> Iterator[Expr]:
-    """The operands of a chain, or of one operator, in order."""
+    """Return the operands of a chain or of one operator, in order."""
     operands = [node.right]
     while _continues(node):
         assert isinstance(node.left, Binary)

@@ -68,7 +68,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     matches = model.functions_of(entry)
     if not (has_content and is_clear and matches):
         return
-    # a reference is of use to its foreach functions, even if it is composite itself
+    # foreach functions use the entry of their reference, even of a composite one
     if not any(match.function.is_abstract for match in matches):
         yield Finding(
             entry.name_span,

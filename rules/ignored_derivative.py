@@ -89,7 +89,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             # names that cannot have a formula, and in-place outputs that are switched off, are mistakes of their own
             declared = differentiability.info.output_differentiability
             is_known = differentiability.undifferentiable_names or (differentiability.is_inplace and declared)
-            # what an entry declares holds for all of its dispatch keys
+            # declarations of an entry hold for all of its dispatch keys
             if not is_known and body.entry.index not in switched_off:
                 yield _finding(body, differentiability)
                 if declared:
@@ -98,7 +98,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _names_an_output(body: DispatchBody) -> bool:
-    """Whether ``non_differentiable`` is the value of an output, which switches it off by accident."""
+    """Whether ``non_differentiable`` accidentally switches off an output."""
     formulas = body.with_role(Role.NON_DIFFERENTIABLE)
     return any(resolved.argument is None for formula in formulas for _, resolved in formula.resolved_names)
 

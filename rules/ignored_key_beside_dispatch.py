@@ -91,7 +91,7 @@ INVALID = (
 @judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
     """Report the keys of one entry together: they are one slip."""
-    # what is indented too little below "dispatch" or a dispatch key looks as if it stood beside it
+    # too little indentation below "dispatch" or a dispatch key puts a key next to it
     if not entry.beside_dispatch or not isinstance(entry.dispatch, Mapping):
         return
     if any(problem.kind is FormProblemKind.DISPATCH_BODY_TYPE for problem in entry.problems):

@@ -70,7 +70,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     if declared is None or declared.values is None or False not in declared.values or entry.function is None:
         return
     for differentiability in model.differentiabilities(entry):
-        # a wrong length comes first, and formulas beside an output that is off are a contradiction of their own
+        # other rules report a wrong length, and formulas next to an output that is switched off
         if differentiability.outputs is None or (differentiability.is_ignored and not differentiability.is_inplace):
             return
         if differentiability.is_inplace and differentiability.is_generated:

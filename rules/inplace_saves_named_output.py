@@ -80,7 +80,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Judge the outputs that formulas of in-place operators save."""
     seen = set()
     for facts in model.differentiabilities(entry):
-        # what foreach operators may save has rules of its own
+        # other rules judge the values that foreach operators may save
         if not facts.is_inplace or facts.is_foreach or not facts.is_generated or not facts.requires_derivative:
             continue
         for derivative in facts.info.derivatives:

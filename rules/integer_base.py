@@ -2,8 +2,8 @@
 
 ## What it detects
 A call of "pow" with an integer as the base and, as the exponent, a tensor that may be integral: an argument beside
-the one whose gradient is computed. Where it is not known whether it may be, the confidence is medium; such findings are
-shown with "--min-confidence medium".
+the one whose gradient is computed. If that is unknown, the confidence is medium; such findings are shown with
+"--min-confidence medium".
 
 ## Why it is bad
 If the exponent is integral, so is the power, and ``pow(2, -1)`` is 0.
@@ -43,7 +43,7 @@ META = RuleMeta(
 )
 
 VALID = (
-    # what has a gradient is of floating point, and so is a difference from it
+    # values with a gradient have floating-point types, and so have differences from them
     """\
 - name: exp2(Tensor self) -> Tensor
   self: grad * pow(2, self).conj() * M_LN2

@@ -1,7 +1,7 @@
 """A part of a formula overflows or underflows although the gradient does not.
 
 ## What it detects
-A formula whose value in half precision is wrong because a part of it is too great or too small for the type: a square
+A formula whose value in half precision is wrong because a part of it is too large or too small for the type: a square
 before a root or a reciprocal, a reciprocal before a product. The formula is evaluated twice, with every operation
 rounded to half precision and in double precision, at inputs that half precision has; the message names one.
 
@@ -9,7 +9,7 @@ rounded to half precision and in double precision, at inputs that half precision
 The gradient is zero, infinite or NaN where it is an ordinary number. Half precision ends at 65504, so squares overflow
 from 256 on; in single precision the same happens from 1.8e19 on.
 
-Of PyTorch 2.13, ``acosh``, ``addcdiv``, ``asinh``, ``atan2``, ``pow``, ``igamma`` and ``igammac`` lose gradients, see
+In PyTorch 2.13, ``acosh``, ``addcdiv``, ``asinh``, ``atan2``, ``pow``, ``igamma`` and ``igammac`` lose gradients, see
 [PyTorch's defects](../pytorch-defects.md#gradients-that-are-lost-in-half-precision).
 
 ## Example
@@ -46,7 +46,7 @@ META = RuleMeta(
 )
 
 VALID = (
-    # infinite, and rightly so next to nothing
+    # the exponential overflows harmlessly: the gradient is rightly 0
     """\
 - name: logaddexp(Tensor self, Tensor other) -> Tensor
   self: grad / (1 + exp(other - self)).conj()

@@ -46,7 +46,7 @@ META = RuleMeta(severity=Severity.ERROR, group="dispatch", checks=("L7",))
 
 PREFIX = "Autograd"
 NO_BACKENDS = (DEFAULT, "AutogradNestedTensor")
-#: A backend that people call otherwise than PyTorch does.
+#: Common names of backends that differ from PyTorch's.
 USUAL_NAMES = {"GPU": "CUDA", "Nested": "NestedTensor"}
 
 VALID = (
@@ -135,10 +135,10 @@ def _finding(body: DispatchBody, node: Scalar, allowed: Sequence[str], taken: Co
 
 
 def _guess(key: str, allowed: Sequence[str]) -> str | None:
-    """The allowed key that is meant: the backend's autograd key, or the one that is spelt most alike."""
+    """Return the key that is probably meant: the backend's autograd key, or the closest spelling."""
     backend = key.removeprefix(PREFIX)
     for name in (USUAL_NAMES.get(backend, backend), backend):
         if PREFIX + name in allowed:
             return PREFIX + name
-    # what remains is not a backend, and "Autograd" alone is near to several keys
+    # the rest is not a backend, and "Autograd" alone is close to several keys
     return closest(key, allowed) if key != PREFIX else None

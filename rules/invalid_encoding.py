@@ -65,5 +65,5 @@ INVALID = (
 
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
-    """Report what the reader could not decode."""
+    """Report bytes and characters that the reader could not decode."""
     return document_findings(model, YamlProblemKind.ENCODING)

@@ -123,7 +123,7 @@ backward:
 
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
-    """Report what is not a version in the list of the file and in its entries."""
+    """Report invalid versions in the list of the file and in its entries."""
     versions = model.versions
     if versions is None:
         return

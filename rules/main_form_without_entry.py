@@ -83,7 +83,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Report the entries of other forms where the main form has none."""
+    """Report the entries of other forms of an operator whose main form has none."""
     main_form = main_form_without_derivative(model, entry)
     if main_form is None:
         return

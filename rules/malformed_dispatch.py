@@ -101,7 +101,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Report the first thing of each entry that is not a mapping where one has to be."""
+    """Report the first value of each entry that should be a mapping."""
     for problem in entry.problems:
         if problem.kind in (
             FormProblemKind.DISPATCH_TYPE,

@@ -6,7 +6,7 @@ derivlint: ignore-file[rule, rule] reason``: no brackets, no names, another word
 cannot be suppressed, such as those about suppressions.
 
 ## Why it is bad
-It silences nothing. Names are required because a comment without them would also silence what someone breaks later.
+It silences nothing. Names are required because a comment without them would also silence later mistakes.
 
 ## Example
     - name: acos(Tensor self) -> Tensor
@@ -111,7 +111,7 @@ INVALID = (
 
 @judges(SuppressionsInUse)
 def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
-    """Report what is wrong with the form."""
+    """Report suppressions of a wrong form."""
     for placed in suppressions.placed:
         suppression = placed.suppression
         problem = suppression.malformed

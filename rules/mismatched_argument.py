@@ -90,7 +90,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the calls that get another argument of the operator."""
+    """Find the calls that are passed another argument of the operator."""
     for problem in wrongly_passed(entry, model):
         kind, names = problem.kind, problem.names
         if kind in (MismatchKind.OTHER_ARGUMENT, MismatchKind.RESULT_FOR_ARGUMENT):

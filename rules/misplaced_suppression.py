@@ -85,7 +85,7 @@ INVALID = (
 
 @judges(SuppressionsInUse)
 def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
-    """Look for suppressions without a scope."""
+    """Find suppressions without a scope."""
     for placed in suppressions.placed:
         suppression = placed.suppression
         # around items that are not YAML, places cannot be judged

@@ -169,7 +169,7 @@ def _finding(missing: MissingDerivative) -> Finding:
         reason = f"{key} reads its value" if missing.reader is not None else f"{key} uses it"
         related = (Related(key, evidence.written.value_span),)
     else:
-        # how many there are changes with entries that have nothing to do with this one
+        # their number depends on unrelated entries
         noun = "one" if missing.written is None else "a formula"
         reason = f"other entries with such an argument give it {noun}"
         if missing.is_optional and missing.written is None:

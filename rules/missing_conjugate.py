@@ -24,8 +24,8 @@ bug, each found by a user.
       vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())
 
 ## Fix safety
-Adding ``.conj()`` is unsafe: it changes the gradient of complex tensors, but not of real ones. A variable in a product
-of matrices gets it where numbers show that it is not ``.mH()`` that lacks.
+Adding ``.conj()`` is unsafe: it changes the gradient of complex tensors, but not of real ones. In a product of
+matrices, it is offered where numbers show that ``.mH()`` is not the missing part.
 
 ## What it cannot see
 Factors in helpers, whose bodies are not read. Operators that are not holomorphic ("abs", "sgn", "vdot", "angle") follow
@@ -143,7 +143,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _fixes(formula: TypedFormula, node: Expr) -> tuple[Fix, ...]:
-    """Add ".conj()"; a variable in a product of matrices may lack its transposition as well."""
+    """Add ".conj()"; a variable in a product of matrices may need its transpose as well."""
     calls = (formula.call(call) for call in formula.nodes if isinstance(call, Call) and node in call.args)
     mixes = isinstance(node, Name) and any(call is not None and call.name in NOT_ELEMENT_WISE for call in calls)
     fixes = (conjugate(formula, node), adjoint(formula, node) if mixes else None)

@@ -78,7 +78,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Report the first function of each entry that needs its missing ``Default`` formulas."""
+    """Report the first function of each entry that needs the missing ``Default`` formulas."""
     # formulas next to "dispatch" are reported as ignored
     if entry.dispatch_key_node is None or not isinstance(entry.dispatch, Mapping) or entry.beside_dispatch:
         return

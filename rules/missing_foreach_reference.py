@@ -76,13 +76,13 @@ SCHEMAS = (
     "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
     "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
     "zero_(Tensor(a!) self) -> Tensor(a!)",
-    # before PyTorch had entries of foreach operators, these shared no formulas
+    # before PyTorch had entries for foreach operators, they shared no formulas
     "_foreach_mm(Tensor[] self, Tensor[] mat2) -> Tensor[]",
 )
 
 
 def _file_without(name: str) -> str:
-    """A file with an entry for every operator with foreach functions but one."""
+    """Return a file with an entry for every operator with foreach functions but one."""
     schemas = (schema for schema in SCHEMAS if not schema.startswith((f"{name}(", f"{name}.")))
     return "".join(f'- name: {schema}\n  self: not_implemented("x")\n' for schema in schemas)
 
@@ -143,13 +143,13 @@ def _names(entry: Entry) -> Iterator[tuple[str, str]]:
         yield "", str(entry.function.schema)
 
 
-#: The schemas of the functions of all entries, under one key; under another one the entries without a name.
+#: The schemas of all entries' functions under one key, the entries without a name under another.
 NAMES: EntryIndex[str] = EntryIndex(f"{__name__}:NAMES", _names)
 
 
 @file_fact
 def _names_are_sound(model: Model, _: str) -> bool:
-    """Whether every entry has a name and its own function: else the missing entry may be one of these."""
+    """Whether every entry has a name and a function of its own; otherwise one of them may be the missing entry."""
     schemas = model.values_in(NAMES, "")
     return not model.values_in(NAMES, "unnamed") and len(set(schemas)) == len(schemas)
 

@@ -85,7 +85,7 @@ INVALID = (
         at="4:3-10",
         message='"indices" is not differentiable: output_differentiability switches it off',
     ),
-    # one slip in a backward formula, and two forward formulas that it makes superfluous
+    # a mistake in a backward formula makes two forward formulas superfluous
     Invalid(
         """\
 - name: native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, \
@@ -126,7 +126,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _is_clear(body: DispatchBody) -> bool:
-    """Whether the forward keys name outputs properly and once each, so that no other rule reports them."""
+    """Whether the forward keys name each output once, so that no other rule reports them."""
     formulas = body.with_role(Role.FORWARD)
     resolved = [name for formula in formulas for _, name in formula.resolved_names]
     proper = all(
@@ -136,12 +136,12 @@ def _is_clear(body: DispatchBody) -> bool:
     once = len(indices) == len(resolved)
     if not (proper and once and body.is_resolved) or any(formula.says_non_differentiable for formula in formulas):
         return False
-    # the words for whole formulas allow one output, whatever else is wrong
+    # keywords allow one output in any case
     return len(resolved) == 1 or all(formula.auto is None for formula in formulas)
 
 
 def _gradients_agree(model: Model, body: DispatchBody) -> bool:
-    """Whether the backward formulas use gradients rightly; otherwise it is not known how many outputs are meant."""
+    """Whether the backward formulas use gradients correctly; otherwise the number of outputs is unclear."""
     own = model.canonical_differentiability(body)
     if body.info is None or own is None or own.output_indices is None:
         return False

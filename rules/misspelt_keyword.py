@@ -173,7 +173,7 @@ def check(formula: DerivativeFormula, model: Model) -> Iterator[Finding]:
         yield Finding(where, message, help=f"write out the forward formula: {quoted(meant)} is wrong here")
 
 
-#: The forward keywords, each with the one that may be right where it is wrong.
+#: The forward keywords, each with its alternative.
 _COUNTERPARTS = {AUTO_LINEAR: AUTO_ELEMENT_WISE, AUTO_ELEMENT_WISE: AUTO_LINEAR}
 
 

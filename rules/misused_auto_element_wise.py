@@ -47,7 +47,7 @@ VALID = (
   self: grad * self.cos().conj()
   result: auto_element_wise
 """,
-    # what the one argument of "slef" is meant to be is not known
+    # the argument meant by "slef" is unknown
     """\
 - name: sin(Tensor self) -> Tensor
   slef: grad * self.cos().conj()

@@ -129,7 +129,7 @@ def _fix(gradients: BodyGradients, text: str) -> Fix | None:
     if text != "grad":
         first = {formula.index for formula, item in gradients.indexed if item.index == 0}
         if first & {formula.index for formula, _ in gradients.grad}:
-            # it is another one that is meant
+            # another gradient is meant
             return None
         return formulas_fix(
             f'write "{text}"', [(formula, (word.start, word.end, text)) for formula, word in gradients.grad]

@@ -91,7 +91,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
 
 
 def _fix(body: DispatchBody, gradients: BodyGradients) -> Fix | None:
-    """Every use by its output's name, where each stands for an output that has one."""
+    """Replace every gradient by the name of its output, if all of these outputs have names."""
     if len(gradients.indexed) != len(gradients.grads):
         return None
     uses = [(formula, formula.span_of(word), 0) for formula, word in gradients.grad]

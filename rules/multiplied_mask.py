@@ -5,10 +5,10 @@ A product of a gradient or tangent and a mask, such as "grad * (self > 0)", also
 formula is evaluated with infinite gradients at inputs where the mask is false; the message names one.
 
 ## Why it is bad
-Infinity times zero is NaN, and so is NaN times zero: what the mask is meant to leave out comes through. Gradients are
+Infinity times zero is NaN, and so is NaN times zero: the mask does not remove such elements. Gradients are
 infinite where a loss is scaled, and where a function has a vertical tangent at an element that is masked.
 
-Of PyTorch 2.13, the forward formulas of ``maximum``, ``minimum``, ``fmax`` and ``fmin`` multiply by a mask, and so does
+In PyTorch 2.13, the forward formulas of ``maximum``, ``minimum``, ``fmax`` and ``fmin`` multiply by a mask, and so does
 ``softplus_double_backward``; see [PyTorch's defects](../pytorch-defects.md).
 
 ## Example
@@ -73,6 +73,6 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the masks that are multiplied."""
+    """Find the products with masks."""
     help_text = "choose with at::where, or with masked_fill"
     return loss_findings(entry, model, LossCause.MASK, lambda lost: "a mask is multiplied", help_text)

@@ -43,7 +43,7 @@ VALID = (
 - name: sqrt(Tensor self) -> Tensor
   self: grad / (2 * result.conj())
 """,
-    # nothing is known about it
+    # an unknown function
     """\
 - name: sinh(Tensor self) -> Tensor
   self: mine(grad) / 0

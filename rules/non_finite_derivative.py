@@ -5,7 +5,7 @@ A backward or forward formula that is right at ordinary inputs, and that divides
 where an argument is zero, although the operator is smooth there and has a finite derivative.
 
 ## Why it is bad
-Zeros are common: padding, masks, what relu leaves. One NaN in a gradient makes every parameter NaN after one step.
+Zeros are common: padding, masks, outputs of relu. One NaN in a gradient makes every parameter NaN after one step.
 
 ## Example
     - name: sinc(Tensor self) -> Tensor
@@ -36,7 +36,7 @@ from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.WARNING, group="gradients", yields_to=WRONG_NUMBERS, reads=AnalysisDepth.VALUES)
 
-#: What differences leave of a derivative that is zero.
+#: The tolerance for a zero derivative, computed by finite differences.
 ROUNDED = 1e-9
 
 VALID = (

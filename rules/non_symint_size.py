@@ -4,7 +4,7 @@
 ``sizes()``, ``size(<number>)`` or ``strides()`` in a backward formula, on any object.
 
 ## Why it is bad
-Under symbolic tracing the sizes of a tensor are expressions; asking for plain integers fixes them to those of one
+Under symbolic tracing the sizes of a tensor are expressions; reading plain integers specializes the code to one
 example, or throws. PyTorch's generator rejects such a formula.
 
 ## Example
@@ -37,7 +37,7 @@ from derivlint.model.words import SYMBOLIC, PlainSize, plain_sizes
 META = RuleMeta(severity=Severity.ERROR, group="types", checks=("L13", "L14", "L15"), yields_to=(UNREAD,))
 
 VALID = (
-    # the size of a dimension that an argument gives is let pass, and so are forward formulas
+    # PyTorch's generator accepts the size of a dimension given by an argument, and all forward formulas
     """\
 - name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
   self: f(grad, self.size(dim))
@@ -104,7 +104,7 @@ def _judge(formula: DerivativeFormula) -> Iterator[Finding]:
 
 
 def _can_be_symbolic(formula: DerivativeFormula, size: PlainSize) -> bool:
-    """Whether the symbolic form would be accepted: strides only of the argument that the formula is for."""
+    """Whether the symbolic form is accepted: strides only of the argument whose gradient the formula computes."""
     function = formula.entry.function
     if size.method.text != "strides" or function is None or size.receiver is None:
         return True

@@ -2,7 +2,7 @@
 
 ## What it detects
 In the C++ source with the bodies of helpers (FunctionsManual.cpp of a checkout, or what ``--helper-bodies`` names), a
-function with "backward" in its name that multiplies a gradient by itself, or by what was computed from it, in whatever
+function with "backward" in its name that multiplies a gradient by itself, or by a value computed from it, across
 statements and helpers of that file.
 
 ## Why it is bad
@@ -18,7 +18,7 @@ it is given. One that is not is wrong for every loss, and it compiles.
 A body with ``return grad * self;``.
 
 ## What it cannot see
-What only some cases do is not reported, nor functions that may cancel (``exp`` of ``log``). Variables in statements
+Nonlinearity in some cases only, and functions that may cancel (``exp`` of ``log``). Variables in statements
 that cannot be read are unknown. Double backward helpers are products of several gradients, and are not judged.
 
 ## Sources

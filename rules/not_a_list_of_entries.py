@@ -31,7 +31,7 @@ from derivlint.yaml_reader import Mapping, Scalar
 
 META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y8",))
 
-#: The file that PyTorch's generator reads, in which there has to be a list.
+#: The file name of PyTorch's generator, whose file must hold a list.
 DERIVATIVES = "derivatives.yaml"
 SHAPE = 'a file of derivatives is a list whose entries begin with "- name: "'
 
@@ -81,7 +81,7 @@ abs(Tensor self) -> Tensor
 
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
-    """Look at the root of the document, or at what is below the key that the layout names."""
+    """Judge the root of the document, or the value of the layout's key."""
     if model.document.problems or model.has_list:
         return
     root = model.document.root

@@ -71,7 +71,7 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Judge the names of the original self in one formula, once."""
+    """Judge the names of the original self in one formula, with one finding."""
     names = [name for name in undeclared_names(formula) if name.reason is NotDeclared.ORIGINAL_SELF]
     if names:
         written = names[0].word.text

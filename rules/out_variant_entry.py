@@ -68,7 +68,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Compare the function that each entry names with the one that it is about."""
+    """Compare the function that each entry names with the one that it applies to."""
     function = entry.function
     if function is None or not function.declared.schema.is_out:
         return

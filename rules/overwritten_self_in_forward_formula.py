@@ -79,7 +79,7 @@ INVALID = (
         help='use "original_self_p" for the old value or "result" for the new one',
         also=("invalid-formula-syntax",),
     ),
-    # nothing but the tangent can be meant where there is none
+    # without a tangent in the formula, the tangent is meant
     Invalid(
         """\
 - name: eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -95,9 +95,9 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the formulas that the generator refuses for the value of ``self``."""
+    """Find the formulas that the generator rejects because of ``self_p``."""
     for _, formula in inplace_problems(entry, model, MatchProblemKind.PRIMAL_OF_SELF):
-        # a word for the whole formula that expands to this is wrong for that reason
+        # another rule reports a keyword that expands to this
         if formula.auto is None:
             yield _finding(formula)
 

@@ -106,7 +106,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the calls that change what they must not."""
+    """Find the calls that modify variables of the formula."""
     analyses = analyses_of(model)
     for interpretation in analyses.interpretations(entry):
         seen: set[tuple[str, ...]] = set()
@@ -131,5 +131,5 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _returning(name: str) -> str:
-    """The name of the function that returns what another one writes to "out"."""
+    """Return the name of the function that returns the value instead of writing it to "out"."""
     return name.removesuffix("f").removesuffix("_out") if name.endswith(("_out", "_outf")) else name

@@ -85,7 +85,7 @@ INVALID = (
     ),
 )
 
-#: Longer texts are not shown as a whole.
+#: The maximum length of a quoted text.
 LONG = 240
 
 

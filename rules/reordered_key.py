@@ -22,8 +22,8 @@ another: if the shapes agree the error is silent, otherwise backward fails with 
 The fix is unsafe: a helper may return its gradients in an order of its own.
 
 ## What it cannot see
-What a helper returns is not read: functions nearly always return gradients in the order of their arguments or of the
-schema, and that is what the rule knows. Where the two differ ("batchnorm_double_backward"), an order that agrees with
+What a helper returns is not read: the rule assumes the order of their arguments or of the schema, which is nearly
+always right. Where the two differ ("batchnorm_double_backward"), an order that agrees with
 either is accepted. Lists of tensors are only compared with lists, since C++ distinguishes them from tensors.
 
 ## Sources

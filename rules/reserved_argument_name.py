@@ -42,7 +42,7 @@ from derivlint.model.scope import RETAIN_VARIABLES, variables
 
 META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("L4", "L5"))
 
-#: The names that torchgen rejects wherever an argument has them.
+#: The names that torchgen rejects for any argument.
 REJECTED = {"grad_input_mask": "the mask of gradients", RESULT: "the output"}
 
 NATIVES = """\
@@ -122,7 +122,7 @@ INVALID = (
 
 @judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
-    """Look for the names among the arguments."""
+    """Find arguments with reserved names."""
     if entry.function is None or entry.name is None:
         return
     declared = entry.function.declared.schema
@@ -137,7 +137,7 @@ def check(entry: Entry) -> Iterator[Finding]:
 
 
 def _shadowed(entry: Entry, function: EntryFunction) -> Iterator[tuple[str, str]]:
-    """The arguments that formulas cannot name, with what their names mean there."""
+    """Yield the arguments that formulas cannot name, with the meaning of their names there."""
     names = [argument.name for argument in function.schema.arguments.flat_all]
     for name in names:
         if name in REJECTED:
@@ -151,7 +151,7 @@ def _shadowed(entry: Entry, function: EntryFunction) -> Iterator[tuple[str, str]
 
 
 def _meanings(formula: DerivativeFormula, function: EntryFunction) -> dict[str, str]:
-    """The names that a formula has beside those of arguments."""
+    """Return the names in a formula's scope other than those of arguments."""
     outputs = {output.name: "an output" for output in function.outputs if generic_output_index(output.name) is not None}
     info = formula.body.info
     if info is None:

@@ -5,8 +5,8 @@ An entry with formulas for an operator whose functions file declares an autograd
 under ``autograd:``, or its ``dispatch`` names an autograd key such as ``AutogradPrivateUse1``.
 
 ## Why it is bad
-Both kernels are registered for one operator and one dispatch key. The one that is written by hand counts, or the one
-that was registered last; the formulas are dead, or replace the kernel that was meant.
+Both kernels are registered for one operator and one dispatch key. The handwritten one takes effect, or the one that was
+registered last; the formulas are dead, or replace the handwritten kernel.
 
 ## Example
     - name: npu_scale(Tensor self, Scalar by) -> Tensor

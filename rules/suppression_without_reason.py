@@ -59,7 +59,7 @@ INVALID = (
 
 @judges(SuppressionsInUse)
 def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
-    """Look after the brackets."""
+    """Find suppressions without a text after the brackets."""
     for placed in suppressions.placed:
         suppression = placed.suppression
         if suppression.malformed is None and not suppression.reason:

@@ -112,7 +112,7 @@ INVALID = (
         help="swap the two",
         fixed="  self: mse_loss_backward(grad, self, target, reduction)",
     ),
-    # the helper calls "self" by another name
+    # the helper's parameter for "self" has another name
     Invalid(
         """\
 - name: masked_select(Tensor self, Tensor mask) -> Tensor
@@ -178,7 +178,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the calls that get arguments in each other's place."""
+    """Find the calls with swapped arguments."""
     by_name = tuple(wrongly_passed(entry, model))
     formulas = {problem.formula for problem in by_name}
     by_value = (problem for problem in swaps_of(model, entry) if problem.formula not in formulas)

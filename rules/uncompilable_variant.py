@@ -81,7 +81,7 @@ INVALID = (
 
 @judges(FormulaProblem)
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge what PyTorch makes of formulas for other functions."""
+    """Judge the formulas that PyTorch rewrites for other functions."""
     evaluation = problem.evaluation
     if evaluation.origin is not Origin.YAML:
         yield Finding(
@@ -92,5 +92,5 @@ def check(problem: FormulaProblem) -> Iterator[Finding]:
         )
 
 
-#: Longer texts are omitted.
+#: The maximum length of a quoted formula.
 LONG = 160

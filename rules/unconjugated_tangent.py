@@ -80,7 +80,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the tangents that backward helpers are called with."""
+    """Find unconjugated tangents among the arguments of backward helpers."""
     for mistake in analyses_of(model).collect(entry, mistakes):
         if mistake.kind is Mistake.REUSED_BACKWARD:
             formula = mistake.interpretation.formula

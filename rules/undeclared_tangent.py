@@ -55,7 +55,7 @@ VALID = (
 - name: absolute(Tensor self) -> Tensor
   result: self_t
 """,
-    # the misspelt key is what is wrong
+    # the misspelt key is the mistake
     """\
 - name: mm(Tensor self, Tensor mat2) -> Tensor
   self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
@@ -123,7 +123,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge the primals and tangents in the forward formulas of each dispatch key, each argument once."""
+    """Judge the primals and tangents in the forward formulas of each dispatch key, one finding per argument."""
     for body in entry.bodies:
         if any(undeclared_names(formula) for formula in body.with_role(Role.FORWARD)) and is_clear(body):
             kernels = [kernel for kernel in model.differentiabilities_of(body) if kernel.is_generated]
@@ -161,7 +161,7 @@ def _judge(body: DispatchBody) -> Iterator[Finding]:
         else:
             without.append(subject)
     if without:
-        # one forgotten key leaves several arguments without
+        # one missing key affects several arguments
         subjects = quoted_list(without)
         reason = f"{subjects} {'has' if len(without) == 1 else 'have'} no backward formula"
         cure = f"give {subjects} a backward formula"
@@ -178,7 +178,7 @@ def _finding(name: UndeclaredName, reason: str, cure: str) -> Finding:
 
 
 def _itself(names: list[UndeclaredName], reason: str, related: tuple[Related, ...] = ()) -> Finding:
-    """The finding on an argument that stays what it is: its primal is the argument, and its tangent is zero."""
+    """Return the finding on an argument without a tangent: its primal is the argument, and its tangent is zero."""
     subject = names[0].subject or ""
     cure, fix = f"use {quoted(subject)} itself", None
     if names[0].word.text.endswith(TANGENT):

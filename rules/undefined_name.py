@@ -17,8 +17,8 @@ reported. The C++ compiler reports an undeclared identifier in the generated fil
       self, other: atan2_backward(grad, self, other, grad_input_mask)
 
 ## Fix safety
-Replacing the name by the closest known one is a guess, so the fix is unsafe. Of several that are as near, one is
-written where types and numbers refute the formula with each of the others.
+Replacing the name by the closest known one is a guess, so the fix is unsafe. Of several equally close names, one is
+offered where types and numbers refute the others.
 
 ## Sources
 torchgen/packaged/autograd/load_derivatives.py, ``saved_variables``; gen_autograd_functions.py, ``process_function``;
@@ -65,7 +65,7 @@ VALID = (
 - name: erf(Tensor self) -> Tensor
   self: 2.0 / sqrt(M_PI) * exp(-(self.pow(2))) * grad * at::ones_like(self)
 """,
-    # nothing is known about the names of an operator that is not known
+    # the names of an unknown operator are unknown
     """\
 - name: no_such_operator(Tensor self) -> Tensor
   self: grad * slef
@@ -133,9 +133,9 @@ INVALID = (
 
 REASONS = (NotDeclared.UNKNOWN, NotDeclared.TENSOR_OPTION, NotDeclared.OTHER_OUTPUT_NAME)
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
-#: More names than this are not listed.
+#: The maximum number of listed names.
 MANY = 8
-#: Up to this many visible names are compared with one that is not declared; no operator of PyTorch has 100.
+#: The maximum number of visible names to compare with an undeclared one; no operator of PyTorch has 100.
 MANY_VISIBLE = 500
 
 
@@ -211,7 +211,7 @@ def _unknown(expression: Expression, word: Word, visible: list[str], where: str)
 
 
 def _near(name: str, visible: list[str]) -> tuple[str, ...]:
-    """The names that may be meant: by spelling, and where more than a letter differs, by all words but the last."""
+    """Return the names that may be meant: by spelling, or if more than a letter differs, by all words but the last."""
     near = nearest_names(name, visible)
     if not near or distance(name, near[0], 1) <= 1:
         return near
@@ -234,13 +234,13 @@ def _cure(expression: Expression, word: Word, visible: list[str]) -> str | None:
 
 
 def _is_message(expression: Expression, word: Word) -> bool:
-    """Whether a word is where ``not_implemented`` takes its text."""
+    """Whether a word is in the message of a ``not_implemented`` call."""
     return word.start in _messages(expression.parsed)
 
 
 @lru_cache(maxsize=8)
 def _messages(formula: Formula) -> frozenset[int]:
-    """The place where the names begin that ``not_implemented`` is called with."""
+    """Return the offsets of the names in arguments of ``not_implemented``."""
     return frozenset(
         argument.start
         for node in formula.nodes

@@ -41,9 +41,9 @@ from derivlint.source import Span
 
 META = RuleMeta(severity=Severity.ERROR, group="schema", checks=("L2",))
 
-#: More overloads than these are not listed.
+#: The maximum number of listed overloads.
 MAX_LISTED = 8
-#: What gives a name to be used in formulas.
+#: The parts of a schema that formulas can name.
 RENAMING = (DifferenceKind.ARGUMENT_NAME, DifferenceKind.RETURN_NAME)
 
 VALID = (
@@ -253,7 +253,7 @@ def _finding(model: Model, entry: Entry, own: FunctionSchema) -> Finding:
     namesakes = _namesakes(model, own) if finding.fixes else []
     if not namesakes:
         return finding
-    # the name may be what is wrong
+    # the name may be the mistake
     fixes = (*finding.fixes, *(fix for item in namesakes if (fix := schema_fix(entry, str(item.schema))) is not None))
     names = quoted_list([str(item.name) for item in namesakes[:MAX_LISTED]], "or")
     return replace(finding, help=f"{finding.help}, or name {names}, which has these arguments", fix=fixes)
@@ -278,7 +278,7 @@ def _unknown_operator(model: Model, entry: Entry, own: FunctionSchema) -> Findin
 
 
 def _namesakes(model: Model, own: FunctionSchema) -> list[NativeFunction]:
-    """The functions of a name like that of a schema, which is declared otherwise, that have its arguments."""
+    """Return the functions with a similar name and the arguments of a schema."""
     name = own.name.name_without_overload
     names = dict.fromkeys((*nearest_names(name, model.natives.operator_names()), name + "_", name.removesuffix("_")))
     return [
@@ -319,9 +319,9 @@ def _unknown_overload(
 def _other_overload(
     entry: Entry, own: FunctionSchema, declared: NativeFunction, changes: Sequence[SchemaDifference]
 ) -> Finding:
-    """The finding where another overload is declared with just these arguments."""
+    """Return the finding if another overload is declared with exactly these arguments, else None."""
     message, help_text = f"{quoted(str(own.name))} has other arguments", f"did you mean {quoted(str(declared.name))}?"
-    # with one difference to the overload of that name, either may be meant
+    # if the overload of that name differs in one point only, either may be meant
     fix = schema_fix(entry, str(declared.schema)) if len(changes) > 1 else None
     place = own.name_span or Span(0, 0)
     return Finding(_place(entry, place), message, help=help_text, fix=fix, at=entry)
@@ -352,7 +352,7 @@ def _place(entry: Entry, span: Span) -> Span:
 
 
 def _wording(item: SchemaDifference, operator: str) -> tuple[str, str]:
-    """The message and help for one difference."""
+    """Return the message and help for a difference."""
     kind = item.kind
     if kind.value.startswith("return"):
         return _return_wording(item, operator)

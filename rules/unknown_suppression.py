@@ -80,7 +80,7 @@ INVALID = (
 
 @judges(SuppressionsInUse)
 def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
-    """Look up every name."""
+    """Find unknown names in suppressions."""
     for placed in suppressions.placed:
         if placed.suppression.malformed is not None:
             continue
@@ -93,7 +93,7 @@ def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
                 continue
             near = closest(name.text, suppressions.names.existing - NEVER_SILENCED)
             fix = None
-            # the rule may be one of a newer version: a guess that silences nothing would be deleted as unused next
+            # the rule may be from a newer version: a wrong guess would be deleted next, as unused
             if near is not None and suppressions.would_silence(placed, near):
                 fix = Fix(f"write {quoted(near)}", (TextEdit(name.span, near),), safe=False)
             help_text = f"did you mean {quoted(near)}?" if near is not None else '"derivlint rules" lists them'

@@ -5,9 +5,8 @@ In PyTorch's FunctionsManual.h of a checkout, and in headers that ``--headers`` 
 never closed, a declaration without its semicolon, and declarations that cannot be parsed.
 
 ## Why it is bad
-Formulas are checked against what the header declares. Of a function whose declaration cannot be read neither the
-arguments nor the result are known, so that calls of it are not checked; where brackets do not match, functions that
-are declared after them seem not to exist.
+Formulas are checked against what the header declares. If a declaration cannot be read, calls of the function are not
+checked; after unmatched brackets, later declarations are lost.
 
 ## Example
     Tensor my_backward(const Tensor& grad, const Tensor& self)
@@ -16,7 +15,7 @@ are declared after them seem not to exist.
 A header with ``Tensor my_backward(const Tensor& grad, const Tensor& self);``.
 
 ## What it cannot see
-Macros are not expanded. What they declare is not known, and is not a finding.
+Macros are not expanded; the functions that they declare are unknown, and not reported.
 
 ## Sources
 The grammar of C++ declarations; torch/csrc/autograd/FunctionsManual.h has nothing else.

@@ -74,7 +74,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the first view of each entry that the generator refuses."""
+    """Find the first view of each entry that the generator rejects."""
     if not model.layout.cpp or not all(body.is_resolved for body in entry.bodies):
         return
     for differentiability in model.differentiabilities(entry):

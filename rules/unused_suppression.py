@@ -94,7 +94,7 @@ INVALID = (
 
 @judges(SuppressionsInUse)
 def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
-    """Look for names that silenced nothing."""
+    """Find names that suppressed no finding."""
     source = suppressions.model.source
     for placed in suppressions.placed:
         unused = suppressions.unused_names(placed)

@@ -92,7 +92,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     names = {name.text for name, _ in useless}
     text = formula.key_written_with([name.text for name in formula.names if name.text not in names])
     function = formula.entry.function
-    # a tensor without a formula may be what is meant
+    # a tensor without a formula may be meant
     lacking = [name for name in function.tensor_arguments if name not in formula.body.keys_with] if function else []
     fix = None
     if len(names) == len(formula.names):

@@ -97,7 +97,7 @@ REASONS = {
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the operators that their own backward formulas show not to be element-wise."""
+    """Find the operators that are not element-wise according to their backward formulas."""
     analyses = analyses_of(model)
     for body in entry.bodies:
         for wrong in wrong_automatic(analyses, body):

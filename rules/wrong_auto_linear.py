@@ -93,7 +93,7 @@ REASONS = (AutomaticReason.READS_VALUE, AutomaticReason.READS_RESULT, AutomaticR
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the operators that their own backward formulas show not to be linear."""
+    """Find the operators that are not linear according to their backward formulas."""
     analyses = analyses_of(model)
     for body in entry.bodies:
         for wrong in wrong_automatic(analyses, body):

@@ -116,7 +116,7 @@ INVALID = (
         ),
         help="computed with one-element tensors",
     ),
-    # one element cannot tell a sum so far from a sum of the rest
+    # for one element, a prefix sum and a suffix sum are equal
     Invalid(
         """\
 - name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
@@ -165,7 +165,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _are_exchanged(first: Disagreement, second: Disagreement) -> bool:
-    """Whether the formulas of two arguments give the gradient of each other."""
+    """Whether the formulas of two arguments compute each other's gradient."""
     if (
         first.formula is second.formula
         or differ(first.expected, second.actual)

@@ -54,7 +54,7 @@ META = RuleMeta(
 )
 
 VALID = (
-    # one of both gets everything
+    # one argument gets the whole gradient
     """\
 - name: maximum(Tensor self, Tensor other) -> Tensor
   self: grad.masked_fill(self < other, 0)
@@ -99,7 +99,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the formulas whose shares do not add up."""
+    """Find the formulas whose parts do not sum to the whole."""
     for item in judgement_of(model, entry).shares:
         first = item.formulas[0]
         kind = "gradients" if first.is_backward else "tangents"

@@ -69,13 +69,13 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the first function of each entry whose outputs the list does not fit."""
+    """Find the first function of each entry whose number of outputs differs from the list's."""
     declared = entry.output_differentiability
     if declared is None or declared.values is None or entry.function is None:
         return
     values = counted(len(declared.values), "value")
     for differentiability in model.differentiabilities(entry):
-        # formulas beside outputs that are off are a contradiction of their own
+        # another rule reports formulas next to outputs that are switched off
         if differentiability.is_ignored:
             return
         if differentiability.outputs is not None or not differentiability.is_generated:

@@ -90,12 +90,12 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Find outputs under names that are not theirs."""
+    """Find wrong names of outputs."""
     function = formula.entry.function
     if function is None or formula.role is not Role.FORWARD or formula.says_non_differentiable:
         return
     if function.canonical.name.is_foreach and function.is_inplace:
-        # an entry for an in-place foreach operator is refused whatever its keys
+        # an entry for an in-place foreach operator is rejected, whatever its keys are
         return
     operator = formula.entry.operator
     for name, resolved in formula.resolved_names:

@@ -64,7 +64,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     seen: set[tuple[int, str]] = set()
     for problem in model.type_problems(entry):
         evaluation = problem.evaluation
-        # what is wrong with an expression at two places is one slip
+        # an expression that is wrong at two places is one mistake
         place = (problem.where.start, evaluation.text)
         if evaluation.mode is Mode.SAVE and evaluation.origin is Origin.YAML and place not in seen:
             seen.add(place)

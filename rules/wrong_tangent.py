@@ -104,7 +104,7 @@ INVALID = (
         ),
         help="computed with small tensors of distinct elements",
     ),
-    # what autograd does to a real input is not done to its tangent
+    # autograd casts the gradient of a real input, but not its tangent
     Invalid(
         """\
 - name: rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor

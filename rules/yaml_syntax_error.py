@@ -87,5 +87,5 @@ INVALID = (
 
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
-    """Report what the reader could not parse or build."""
+    """Report the reader's errors."""
     return document_findings(model, *KINDS)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from derivlint.authoring.derivation import Deriver
-from derivlint.authoring.files import Wanted, findings, new_operator
+from derivlint.authoring.files import OperatorRequest, findings, new_operator
 from derivlint.authoring.signature import signature_of
 from derivlint.graph.differentiation.entries import Entries
 from derivlint.graph.evaluate import evaluate
@@ -82,7 +82,7 @@ def test_derived_formulas_are_the_derivatives(model: Model, expression: str) -> 
     settings = Settings()
     rules = settings.selected(load_rules())
     deriver = Deriver(Entries(model))
-    inline = new_operator(Wanted("my_op", forward=expression, inline=True), model.natives, model)
+    inline = new_operator(OperatorRequest("my_op", forward=expression, inline=True), model.natives, model)
     ((schema, formulas),) = entries_of(inline.files["derivatives.yaml"]).items()
     assert [item.message for item in findings(inline, model.natives, settings, rules)] == []
     numbers = Numbers(deriver, schema)
@@ -112,7 +112,7 @@ def test_derived_formulas_are_the_derivatives(model: Model, expression: str) -> 
 
     check(expression, formulas, values)
     # the operators of the gradients compute them, and their own gradients are the second derivatives
-    separate = new_operator(Wanted("my_op", forward=expression), model.natives, model)
+    separate = new_operator(OperatorRequest("my_op", forward=expression), model.natives, model)
     assert [item.message for item in findings(separate, model.natives, settings, rules)] == []
     (_, own), *backwards = entries_of(separate.files["derivatives.yaml"]).items()
     for name, (schema, second) in zip(values, backwards, strict=True):
@@ -137,23 +137,26 @@ def _summed(value: Any, shape: Any) -> Any:
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (Wanted("f", forward="x * nothing_like_it(x)"), 'calls "nothing_like_it", which is not an operator'),
-        (Wanted("f", forward="x * ("), "cannot be read"),
-        (Wanted("f", forward="2"), "has no variables"),
-        (Wanted("f", forward="grad * 2"), 'an argument cannot be called "grad"'),
-        (Wanted("f", schema="f(Tensor x, Tensor y) -> Tensor", forward="x"), 'does not use "y"'),
-        (Wanted("f", schema="f(Tensor[] x) -> Tensor", forward="at::cat(x, 0)"), "expected a tensor or a number"),
-        (Wanted("f", schema="f(Tensor x) -> (Tensor, Tensor)", forward="x"), "an expression has one output"),
+        (OperatorRequest("f", forward="x * nothing_like_it(x)"), 'calls "nothing_like_it", which is not an operator'),
+        (OperatorRequest("f", forward="x * ("), "cannot be read"),
+        (OperatorRequest("f", forward="2"), "has no variables"),
+        (OperatorRequest("f", forward="grad * 2"), 'an argument cannot be called "grad"'),
+        (OperatorRequest("f", schema="f(Tensor x, Tensor y) -> Tensor", forward="x"), 'does not use "y"'),
+        (
+            OperatorRequest("f", schema="f(Tensor[] x) -> Tensor", forward="at::cat(x, 0)"),
+            "expected a tensor or a number",
+        ),
+        (OperatorRequest("f", schema="f(Tensor x) -> (Tensor, Tensor)", forward="x"), "an expression has one output"),
     ],
 )
-def test_what_cannot_be_derived_is_said(model: Model, wanted: Wanted, message: str) -> None:
+def test_what_cannot_be_derived_is_said(model: Model, wanted: OperatorRequest, message: str) -> None:
     with pytest.raises(InputError) as caught:
         new_operator(wanted, model.natives, model)
     assert message in str(caught.value)
 
 
 def test_numbers_are_arguments_of_the_gradients_too(model: Model) -> None:
-    wanted = Wanted("scaled(Tensor x, Scalar alpha=1) -> Tensor", forward="x * x * alpha")
+    wanted = OperatorRequest("scaled(Tensor x, Scalar alpha=1) -> Tensor", forward="x * x * alpha")
     new = new_operator(wanted, model.natives, model)
     assert "  x: scaled_backward(grad, x, alpha)\n" in new.files["derivatives.yaml"]
     schema = "scaled_backward(Tensor grad_output, Tensor x, Scalar alpha) -> Tensor"
@@ -163,5 +166,5 @@ def test_numbers_are_arguments_of_the_gradients_too(model: Model) -> None:
 
 
 def test_gradients_of_complex_numbers_are_conjugated(model: Model) -> None:
-    new = new_operator(Wanted("cube", forward="x * x * x", inline=True, is_complex=True), model.natives, model)
+    new = new_operator(OperatorRequest("cube", forward="x * x * x", inline=True, is_complex=True), model.natives, model)
     assert ".conj()" in new.files["derivatives.yaml"]

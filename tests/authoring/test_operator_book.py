@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from derivlint.authoring.files import Wanted, findings, new_operator
+from derivlint.authoring.files import OperatorRequest, findings, new_operator
 from derivlint.model import Model, build_model
 from derivlint.operators.book import BOOK_OF_DERIVATIVES
 from derivlint.project.check import check_source
@@ -33,7 +33,7 @@ def book(bundled_natives: NativeFunctions) -> Model:
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_an_expression_needs_no_other_file(book: Model, expression: str) -> None:
-    new = new_operator(Wanted("my_op", forward=expression), book.natives, book)
+    new = new_operator(OperatorRequest("my_op", forward=expression), book.natives, book)
     settings = Settings()
     assert [item.message for item in findings(new, book.natives, settings, settings.selected(load_rules()))] == []
     assert "no forward formula" not in new.files["derivatives.yaml"]
@@ -42,14 +42,14 @@ def test_an_expression_needs_no_other_file(book: Model, expression: str) -> None
 def test_a_file_of_own_operators_has_none_of_pytorchs(bundled_natives: NativeFunctions) -> None:
     text = "- name: sin(Tensor self) -> Tensor\n  self: grad * 7\n  result: auto_element_wise\n"
     model = build_model(SourceFile("derivatives.yaml", text), bundled_natives)
-    new = new_operator(Wanted("my_op", forward="sin(x) * clamp(y, 0, 1)", inline=True), bundled_natives, model)
+    new = new_operator(OperatorRequest("my_op", forward="sin(x) * clamp(y, 0, 1)", inline=True), bundled_natives, model)
     assert "x: at::sum_to(grad * y.clamp(0, 1), x.sym_sizes()) * 7\n" in new.files["derivatives.yaml"]
     assert set(new.from_book) == {"mul.Tensor", "clamp"}
 
 
 def test_refusals_name_the_operator(book: Model) -> None:
     with pytest.raises(InputError, match="geqrf"):
-        new_operator(Wanted("my_op", forward="std::get<0>(at::geqrf(x))"), book.natives, book)
+        new_operator(OperatorRequest("my_op", forward="std::get<0>(at::geqrf(x))"), book.natives, book)
 
 
 def test_the_book_has_no_findings(bundled_natives: NativeFunctions) -> None:

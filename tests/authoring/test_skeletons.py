@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from derivlint.authoring.files import NewOperator, Wanted, findings, new_operator
+from derivlint.authoring.files import NewOperator, OperatorRequest, findings, new_operator
 from derivlint.project.errors import InputError
 from derivlint.project.settings import Settings
 from derivlint.rules import load_rules
@@ -24,7 +24,7 @@ OPERATORS = (
 
 
 def made(operator: str, natives: NativeFunctions, *, non_differentiable: tuple[str, ...] = ()) -> NewOperator:
-    return new_operator(Wanted(operator, non_differentiable=non_differentiable), natives, None)
+    return new_operator(OperatorRequest(operator, non_differentiable=non_differentiable), natives, None)
 
 
 def found(new: NewOperator, natives: NativeFunctions) -> list[str]:
@@ -99,18 +99,18 @@ def test_gradients_of_several_outputs_are_passed_together(bundled_natives: Nativ
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (Wanted("nobody_knows"), 'no schema for "nobody_knows"; write "nobody_knows(Tensor self'),
-        (Wanted("f(Tensor x -> Tensor"), "is not a schema"),
-        (Wanted("f_(Tensor(a!) self) -> Tensor(a!)"), "name the schema of its functional form"),
-        (Wanted("f(int x) -> Tensor"), "has no tensor argument that could have a gradient"),
-        (Wanted("f(Tensor x) -> int"), "has no tensor output that could have a gradient"),
-        (Wanted("f(Tensor x) -> Tensor", non_differentiable=("y",)), 'has no argument or output "y"'),
-        (Wanted("f", schema="g(Tensor x) -> Tensor"), 'the schema is that of "g"'),
-        (Wanted("sinh(Tensor x) -> Tensor"), 'there is an operator "sinh" already'),
-        (Wanted("zeros"), "has no gradient"),
+        (OperatorRequest("nobody_knows"), 'no schema for "nobody_knows"; write "nobody_knows(Tensor self'),
+        (OperatorRequest("f(Tensor x -> Tensor"), "is not a schema"),
+        (OperatorRequest("f_(Tensor(a!) self) -> Tensor(a!)"), "name the schema of its functional form"),
+        (OperatorRequest("f(int x) -> Tensor"), "has no tensor argument that could have a gradient"),
+        (OperatorRequest("f(Tensor x) -> int"), "has no tensor output that could have a gradient"),
+        (OperatorRequest("f(Tensor x) -> Tensor", non_differentiable=("y",)), 'has no argument or output "y"'),
+        (OperatorRequest("f", schema="g(Tensor x) -> Tensor"), 'the schema is that of "g"'),
+        (OperatorRequest("sinh(Tensor x) -> Tensor"), 'there is an operator "sinh" already'),
+        (OperatorRequest("zeros"), "has no gradient"),
     ],
 )
-def test_what_cannot_be_made_is_said(bundled_natives: NativeFunctions, wanted: Wanted, message: str) -> None:
+def test_what_cannot_be_made_is_said(bundled_natives: NativeFunctions, wanted: OperatorRequest, message: str) -> None:
     with pytest.raises(InputError) as caught:
         new_operator(wanted, bundled_natives, None)
     assert message in str(caught.value)

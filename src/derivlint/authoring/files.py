@@ -32,7 +32,7 @@ SOURCE = "FunctionsManual.cpp"
 CONFIGURATION = "derivlint.toml"
 
 
-class Wanted(Struct, frozen=True):
+class OperatorRequest(Struct, frozen=True):
     """A request for the files of an operator.
 
     Attributes:
@@ -70,7 +70,7 @@ class NewOperator(Struct, frozen=True):
     from_book: tuple[str, ...] = ()
 
 
-def new_operator(request: Wanted, natives: NativeFunctions, model: Model | None) -> NewOperator:
+def new_operator(request: OperatorRequest, natives: NativeFunctions, model: Model | None) -> NewOperator:
     """Create the files of an operator.
 
     Args:
@@ -138,7 +138,7 @@ def findings(
     return list(check_source(source, natives, settings, rules).shown)
 
 
-def numbers(request: Wanted, model: Model) -> str:
+def numbers(request: OperatorRequest, model: Model) -> str:
     """Compare first and second derivatives of an expression with PyTorch's, in one line.
 
     Raises:
@@ -160,7 +160,7 @@ def stanza(schema: str) -> str:
     return f"- func: {schema}\n  variants: function\n  dispatch:\n    CompositeExplicitAutograd: {name}\n"
 
 
-def _schema(request: Wanted, natives: NativeFunctions) -> str:
+def _schema(request: OperatorRequest, natives: NativeFunctions) -> str:
     """Return the schema of the requested operator."""
     if "(" in request.operator:
         if request.schema:
@@ -188,7 +188,7 @@ def _schema(request: Wanted, natives: NativeFunctions) -> str:
     return f"{request.operator}({', '.join(f'Tensor {name}' for name in variables)}) -> Tensor"
 
 
-def _derived(request: Wanted, signature: OperatorSignature, entries: Entries) -> list[DerivedOperator]:
+def _derived(request: OperatorRequest, signature: OperatorSignature, entries: Entries) -> list[DerivedOperator]:
     if len(signature.outputs) != 1:
         raise InputError("an expression has one output")
     deriver = Deriver(entries, is_complex=request.is_complex, has_one_shape=request.has_one_shape)

@@ -59,7 +59,7 @@ class SizesOf:
         if node.kind == CONSTANT:
             return frozenset()
         if node.kind in _TAKEN_FROM_SIZES:
-            return _asked_for(node.inputs[1], sizes)
+            return _denoted_sizes(node.inputs[1], sizes)
         function = node.function
         if node.kind == ADD or (function is not None and POINTWISE in function.tags) or _keeps(node):
             return frozenset().union(*(sizes[value] for value in node.inputs))
@@ -71,7 +71,7 @@ def _keeps(node: GraphNode) -> bool:
     return name in Book.by_hand("like-first") or name in Book.by_hand("conjugates")
 
 
-def _asked_for(value: GraphValue, sizes: Mapping[GraphValue, Sizes]) -> Sizes | None:
+def _denoted_sizes(value: GraphValue, sizes: Mapping[GraphValue, Sizes]) -> Sizes | None:
     """Return the sizes that a list of sizes denotes, or None."""
     node = value.node
     return sizes.get(node.inputs[0]) if node is not None and node.kind == "aten::size" else None
@@ -83,7 +83,7 @@ def drop_needless_sums(graph: Graph, sizes: Mapping[GraphValue, Sizes]) -> None:
     for node in graph.walk():
         node.inputs = [replaced.get(value, value) for value in node.inputs]
         if node.kind == SUM_TO_SIZE:
-            operand, target_sizes = node.inputs[0], _asked_for(node.inputs[1], sizes)
+            operand, target_sizes = node.inputs[0], _denoted_sizes(node.inputs[1], sizes)
             if node.output in graph.outputs or (target_sizes is not None and sizes[operand] == target_sizes):
                 replaced[node.output] = operand
     graph.outputs = [replaced.get(value, value) for value in graph.outputs]

@@ -79,12 +79,12 @@ def new(
 
     Exit status: 1 the check has findings.
     """
-    from derivlint.authoring.files import DERIVATIVES, Wanted, findings, new_operator, numbers
+    from derivlint.authoring.files import DERIVATIVES, OperatorRequest, findings, new_operator, numbers
     from derivlint.rules import load_rules
 
     if (inline or is_complex or same_shape or verify) and not forward:
         raise InputError("--inline, --complex, --same-shape and --verify are for what --forward derives")
-    request = Wanted(operator, schema, forward, inline, is_complex, same_shape, non_differentiable)
+    request = OperatorRequest(operator, schema, forward, inline, is_complex, same_shape, non_differentiable)
     # only derivatives of an expression are composed from the entries of a file
     model = (
         load_model(paths, stdin_filename, no_config, FallbackPolicy.BOOK, **setting_options).model

@@ -64,7 +64,7 @@ def resolve_inputs(
         stand_in: when a default file may be used.
 
     Raises:
-        InputError: there is no file, or configurations have errors, all of which are listed.
+        InputError: there is no file, or configurations have errors; it lists all of them.
     """
     working_folder = Path.cwd()
     mistake: ConfigurationError | None = None

@@ -39,7 +39,7 @@ _Steps = Generator[Any, Any, Any]
 class Protocol(LanguageServerProtocol):
     """The protocol of the server.
 
-    pygls stores the text of every open file and splits it at characters that are no line ends in the protocol; the
+    pygls stores the text of every open file and splits it at characters that do not end lines in the protocol; the
     session stores texts itself. pygls also drops messages that it cannot convert, without a response; :meth:`receive`
     validates them first.
     """
