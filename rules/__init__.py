@@ -190,19 +190,19 @@ NAMES: tuple[str, ...] = (
 #: The findings of ``derivlint verify``, by name, with their summaries.
 NUMERIC: dict[str, str] = {
     "crash": "evaluating the formula raises an error or ends the process",
-    "different-convention": "where differences cannot tell, it is not the gradient or tangent of the installed PyTorch",
-    "inconsistent-vjp-jvp": "backward and forward formulas are not of the same linear map",
-    "mask-ignored": "a gradient changes with which others are needed",
-    "non-finite-number": "a gradient or tangent is NaN or infinite, and finite in the installed PyTorch",
-    "wrong-gradient-shape": "a gradient or tangent does not have the shape of what it belongs to",
-    "wrong-jvp": "the tangent is not that of the operator, by finite differences",
-    "wrong-second-derivative": "what autograd makes of the formula is not its derivative",
-    "wrong-undefined-gradient": "an undefined incoming gradient is not taken as zeros",
-    "wrong-vjp": "the gradient is not that of the operator, by finite differences",
+    "different-convention": "differs from the installed PyTorch where finite differences are inconclusive",
+    "inconsistent-vjp-jvp": "backward and forward formulas have different Jacobians",
+    "mask-ignored": "a gradient depends on which other gradients are requested",
+    "non-finite-number": "a gradient or tangent is NaN or infinite, but finite in the installed PyTorch",
+    "wrong-gradient-shape": "a gradient or tangent does not have the shape of its input or output",
+    "wrong-jvp": "the tangent differs from finite differences of the operator",
+    "wrong-second-derivative": "the second derivative differs from finite differences of the gradient",
+    "wrong-undefined-gradient": "an undefined incoming gradient is not treated as zeros",
+    "wrong-vjp": "the gradient differs from finite differences of the operator",
 }
 
 #: The names of findings without a rule, which settings can ignore and grade like those of rules.
-EXTRA_FINDINGS: dict[str, str] = {"compiler-error": "the C++ compiler refuses the formula", **NUMERIC}
+EXTRA_FINDINGS: dict[str, str] = {"compiler-error": "the C++ compiler rejects the formula", **NUMERIC}
 
 #: Current names of renamed rules by their former names, which configurations and comments may still use.
 RENAMED: dict[str, str] = {

@@ -62,7 +62,7 @@ VALID = (
 INVALID = (
     Invalid(
         at="2:16-31",
-        message='"detach" takes "result" off the graph: second derivatives treat it as a constant',
+        message='"detach" detaches "result": second derivatives treat it as a constant',
         help='write "result"',
         fixed="  self: grad * result.conj()",
     ),
@@ -73,7 +73,7 @@ INVALID = (
   result: auto_element_wise
 """,
         at="2:9-25",
-        message='"detach" takes "grad" off the graph: second derivatives treat it as a constant',
+        message='"detach" detaches "grad": second derivatives treat it as a constant',
         help='write "grad"',
         fixed="  self: grad * self.sinh().conj()",
     ),
@@ -83,7 +83,7 @@ INVALID = (
   self: result.conj() * grad.item()
 """,
         at="2:25-36",
-        message='"item" takes "grad" off the graph, and fails unless it has one element',
+        message='"item" detaches "grad", and fails unless it has one element',
         help='write "grad"',
         fixed="  self: result.conj() * grad",
     ),
@@ -100,7 +100,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         for call in flow.cuts(formula):
             operand = call.arguments[0].node
             text = formula.source_of(operand)
-            message = f"{quoted(call.spelling)} takes {quoted(text)} off the graph"
+            message = f"{quoted(call.spelling)} detaches {quoted(text)}"
             consequence = ": second derivatives treat it as a constant"
             if call.spelling == "item":
                 consequence = ", and fails unless it has one element"

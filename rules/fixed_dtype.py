@@ -102,6 +102,6 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 formula.span_of(node),
                 f"the {kind} of {names} is cast to {quoted(formula.source_of(cast.type))}, whatever its type is",
                 help=f"use the type of the {tensor}, such as {first}.scalar_type()",
-                fix=formula_fix(formula.written, "take the cast away", [(end, node.end, "")]),
+                fix=formula_fix(formula.written, "remove the cast", [(end, node.end, "")]),
                 at=formula.written,
             )

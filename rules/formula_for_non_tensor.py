@@ -122,7 +122,7 @@ def _fix(formula: DerivativeFormula) -> Fix | None:
             return None
         return removal_fix(formula, "remove the formula")
     text = formula.key_written_with(names)
-    return Fix("take it out of the key", (TextEdit(formula.key_span, text),), safe=False) if text is not None else None
+    return Fix("remove it from the key", (TextEdit(formula.key_span, text),), safe=False) if text is not None else None
 
 
 def _cure(function: EntryFunction) -> str:

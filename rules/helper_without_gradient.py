@@ -57,7 +57,7 @@ INVALID = (
         _ENTRY,
         bodies="Tensor f_backward(const Tensor& grad, const Tensor& self) {\n  return self.cos();\n}\n",
         at="1:8-18",
-        message='what "f_backward" returns does not depend on "grad"',
+        message='the result of "f_backward" does not depend on "grad"',
         help="where the gradients of the outputs are zero, so are those of the inputs",
     ),
     Invalid(
@@ -72,7 +72,7 @@ Tensor f_backward(const Tensor& grad, const Tensor& self, bool scaled) {
 }
 """,
         at="1:8-18",
-        message='what "f_backward" returns does not depend on "grad"',
+        message='the result of "f_backward" does not depend on "grad"',
         help="where the gradients of the outputs are zero, so are those of the inputs",
     ),
 )
@@ -85,7 +85,7 @@ def check(model: Model) -> Iterator[Finding]:
         if body.lost:
             yield Finding(
                 body.name_span,
-                f'what "{name}" returns does not depend on {quoted_list(body.lost)}',
+                f'the result of "{name}" does not depend on {quoted_list(body.lost)}',
                 help="where the gradients of the outputs are zero, so are those of the inputs",
                 source=source,
             )

@@ -98,7 +98,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             yield order_finding(problem, message, "pass the argument of the parameter's name", as_named(problem))
         elif kind is MismatchKind.REPEATED_VALUE:
             message = f"{quoted(names[0])} for both {parameter(problem, 1)} and {parameter(problem)}"
-            yield order_finding(problem, message, "pass what the parameter is for")
+            yield order_finding(problem, message, "pass another value for one of the two")
         elif kind is MismatchKind.NOT_DISCRETE:
             message = f"{with_parameters(problem, quoted(names[0]))}, and {quoted(names[1])} holds integers or a mask"
             yield order_finding(problem, message, "pass the output that holds the indices")

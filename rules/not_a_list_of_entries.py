@@ -90,13 +90,13 @@ def check(model: Model) -> Iterator[Finding]:
     node = model.layout.list_in(root)
     key = model.layout.entries
     if key is not None and isinstance(root, Mapping):
-        below = SHAPE.replace("a file of derivatives", f'what is below "{key}"')
+        below = SHAPE.replace("a file of derivatives", f'the value of "{key}"')
         if node is None:
             yield Finding(
                 root.pairs[0].key.within if root.pairs else root.within, f'the file has no key "{key}"', help=below
             )
         else:
-            yield Finding(node.within, f'what is below "{key}" is not a list of entries', help=below)
+            yield Finding(node.within, f'the value of "{key}" is not a list of entries', help=below)
         return
     has_comment = any(line.startswith("#") for line in model.source.text.splitlines())
     if root is None and Path(model.source.path).name != DERIVATIVES and has_comment:

@@ -87,7 +87,7 @@ def check(problem: FormulaProblem) -> Iterator[Finding]:
         yield Finding(
             problem.where,
             f"{quoted(str(evaluation.function.name))} shares this formula, and there {fact(problem.problem)}",
-            help=f"PyTorch makes {quoted(evaluation.text)} of it" if len(evaluation.text) <= LONG else None,
+            help=f"PyTorch rewrites it to {quoted(evaluation.text)}" if len(evaluation.text) <= LONG else None,
             at=problem.written,
         )
 

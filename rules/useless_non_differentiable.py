@@ -98,7 +98,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     if len(names) == len(formula.names):
         fix = removal_fix(formula, "remove the declaration", safe=True) if not lacking else None
     elif text is not None:
-        fix = Fix("take it out of the key", (TextEdit(formula.key_span, text),))
+        fix = Fix("remove it from the key", (TextEdit(formula.key_span, text),))
     help_text = "remove the declaration; only tensor arguments need one"
     if lacking:
         help_text += f", and {quoted_list(lacking)} {'has' if len(lacking) == 1 else 'have'} no formula"

@@ -75,7 +75,7 @@ def emission_lines(model: Model, folder: Path) -> Iterator[str]:
 
 
 def _refused(files: Mapping[str, str], toolchain: Toolchain) -> list[str]:
-    """The first error in each source that the compiler refuses."""
+    """The first error in each source that the compiler rejects."""
     sources = [name for name in files if name.endswith(".cpp")]
     with tempfile.TemporaryDirectory(prefix="derivlint-") as name:
         folder = Path(name)

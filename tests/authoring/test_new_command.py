@@ -46,7 +46,7 @@ def test_nothing_is_written_over_without_force(run: Run, here: Path) -> None:
     (here / "op" / "swish.cpp").write_text("mine")
     outcome = run(*SWISH, "--out", "op")
     assert (outcome.status, outcome.out) == (2, "")
-    assert outcome.err == 'derivlint: "op" has "swish.cpp" already; --force writes over them\n'
+    assert outcome.err == 'derivlint: "op" already has "swish.cpp"; --force overwrites them\n'
     assert [path.name for path in (here / "op").iterdir()] == ["swish.cpp"]
     assert run(*SWISH, "--out", "op", "--force").status == 0
     assert (here / "op" / "swish.cpp").read_text().startswith("#include")
@@ -60,7 +60,7 @@ def test_what_the_check_finds_is_said(run: Run) -> None:
 
 def test_options_for_expressions_need_one(run: Run) -> None:
     outcome = run("new", "sinh", "--inline")
-    wanted = "--inline, --complex, --same-shape and --verify are for what --forward derives"
+    wanted = "--inline, --complex, --same-shape and --verify need --forward"
     assert (outcome.status, outcome.err) == (2, f"derivlint: {wanted}\n")
 
 

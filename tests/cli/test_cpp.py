@@ -97,7 +97,7 @@ def test_the_compiler_tells_what_the_types_leave_open(run: Run, here: Path) -> N
     assert rules_of(outcome.out) == ["undefined-name", "compiler-error"]
     found = json.loads(outcome.out)["diagnostics"][1]
     assert (found["entry"], found["key"], found["start"]["line"], found["start"]["column"]) == ("sin", "self", 4, 25)
-    assert found["message"].startswith("the compiler refuses this formula: call of overloaded")
+    assert found["message"].startswith("the compiler rejects this formula: call of overloaded")
 
 
 @pytest.mark.torch

@@ -174,7 +174,7 @@ def test_an_error_of_the_compiler_points_into_the_yaml(folder: Folder) -> None:
     (folder.path / "derivatives.yaml").write_text(text)
     status, output, lines = folder.run("--", "program.py")
     assert (status, output) == (2, "")
-    assert any(line.startswith("derivatives.yaml:2:16: error: the compiler refuses") for line in lines), lines
+    assert any(line.startswith("derivatives.yaml:2:16: error: the compiler rejects") for line in lines), lines
     assert lines[-1] == "tanh does not compile"
 
 

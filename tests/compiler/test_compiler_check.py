@@ -168,7 +168,7 @@ OWN = "at::Tensor own_backward(const at::Tensor& grad, double x);"
 
 @pytest.fixture(scope="module")
 def refused(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> dict[str, CompilerRefusal]:
-    """What the compiler refuses of wrong and right formulas in turn, by the formula."""
+    """What the compiler rejects of wrong and right formulas in turn, by the formula."""
     own = tmp_path_factory.mktemp("headers") / "own.h"
     own.write_text(f"namespace torch::autograd::generated::details {{\n{OWN}\n}}\n")
     right = [RIGHT, "own_backward(grad, 2)"]

@@ -13,7 +13,7 @@ from tests import warm
 
 
 def errors(files: dict[str, str], main: str, folder: Path, *flags: str) -> list[str]:
-    """What the compiler refuses in a file, with the place that it gives.
+    """What the compiler rejects in a file, with the place that it gives.
 
     Args:
         files: texts by name, which come before the headers of the installed torch.

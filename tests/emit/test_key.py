@@ -107,10 +107,10 @@ def test_there_are_only_kernels_and_nodes_that_pytorch_lacks(file: Path, tmp_pat
     said, status = emit(file, "--key", KEY, "--out", str(out))
     assert (sorted(said.splitlines()), status) == (
         [
-            f'19 operators and 3 nodes, 2 left out: 8 of 8 files written to "{out}"',
+            f'19 operators and 3 nodes, 2 omitted: 8 of 8 files written to "{out}"',
             AGAIN.format(file=file),
-            "derivlint: relu is left out: the formulas are for AutogradXLA only",
-            "derivlint: relu_ is left out: the formulas are for AutogradXLA only",
+            "derivlint: relu is omitted: the formulas are for AutogradXLA only",
+            "derivlint: relu_ is omitted: the formulas are for AutogradXLA only",
         ],
         0,
     )

@@ -36,7 +36,7 @@ sys.modules[__name__] = torch.ops.NAMESPACE
 #: that are operators without an entry: right once, also undefined ones, while a second derivative raises. Other kinds
 #: are in the example of test_custom_ops_cpp.
 KINDS = {
-    "kept": (further, "25 operators and 23 nodes, 2 left out: ", "89 passed"),
+    "kept": (further, "25 operators and 23 nodes, 2 omitted: ", "89 passed"),
     "once": (once, "11 operators and 7 nodes: ", once.PASSED),
 }
 
@@ -95,11 +95,11 @@ def test_further_kinds_of_operators_are_differentiable_in_python(tmp_path: Path)
     (tmp_path / "kernels.py").write_text(further.KERNELS, encoding="utf-8")
     given = {"functions": further.FUNCTIONS, "derivatives": further.DERIVATIVES}
     said = emit("python", tmp_path, "generated.py", "--register", "--helpers", str(tmp_path / "my_helpers.py"), **given)
-    assert "22 operators, 3 left out" in said
+    assert "22 operators, 3 omitted" in said
     for reason in (
-        'swap_ is left out: it writes to "self" and "other", and has no gradient but as an operator in place',
-        "diag_view is left out: it returns a view of an argument: return a copy, or call an operator of PyTorch",
-        'named_sum is left out: no library can define it: only PyTorch\'s own operators have the type "Dimname"',
+        'swap_ is omitted: it writes to "self" and "other", and has no gradient but as an operator in place',
+        "diag_view is omitted: it returns a view of an argument: return a copy, or call an operator of PyTorch",
+        'named_sum is omitted: no library can define it: only PyTorch\'s own operators have the type "Dimname"',
     ):
         assert f"derivlint: {reason}" in said
     with (tmp_path / "generated.py").open("a", encoding="utf-8") as file:
@@ -227,13 +227,13 @@ def test_functions_for_operators_have_the_defaults_of_schemas(tmp_path: Path) ->
 """
     said = emit("cpp", tmp_path, "cpp", functions=FUNCTIONS + MORE_FUNCTIONS, derivatives=entries)
     assert (
-        'derivlint: swap_ is left out: it writes to "self" and "other", and has no gradient but as an operator in '
+        'derivlint: swap_ is omitted: it writes to "self" and "other", and has no gradient but as an operator in '
         'place, which writes to "self" alone\n'
     ) in said
     assert (
-        'named is left out: no library can define it: only PyTorch\'s own operators have the type "Dimname"\n'
+        'named is omitted: no library can define it: only PyTorch\'s own operators have the type "Dimname"\n'
     ) in said
-    assert 'spread is left out: its gradient needs "by", and a node cannot keep a value of type "float[]"\n' in said
+    assert 'spread is omitted: its gradient needs "by", and a node cannot keep a value of type "float[]"\n' in said
     header = (tmp_path / "cpp" / "operators.h").read_text(encoding="utf-8")
     assert (
         "inline at::Tensor powered(const at::Tensor & x, c10::string_view mode = \"sq'u'are\", "

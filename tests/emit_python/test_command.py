@@ -67,8 +67,8 @@ def test_entries_with_errors_are_left_out_of_a_whole_file(tmp_path: Path) -> Non
     done = run(file, out)
     assert done.exit_code == 1
     assert '"Tensor" has no member "cso"' in done.stdout
-    assert "sin is left out: its entry has an error in line 6\n" in done.stderr
-    assert f'1 operator, 1 left out: written to "{out}"\n' in done.stdout
+    assert "sin is omitted: its entry has an error in line 6\n" in done.stderr
+    assert f'1 operator, 1 omitted: written to "{out}"\n' in done.stdout
     out.unlink()
     assert "nothing is written: 1 error" in run(file, out, "--ops", "sigmoid,sin").stderr
     assert run(file, out, "--ops", "sigmoid").exit_code == 0
@@ -92,7 +92,7 @@ def test_what_is_left_out_is_named(tmp_path: Path) -> None:
     )
     done = run(file, tmp_path / "out.py", "--allow-errors")
     assert done.exit_code == 0
-    assert 'values is left out: there is no Python for "values_backward"' in done.stderr
+    assert 'values is omitted: there is no Python for "values_backward"' in done.stderr
     assert "class Values" not in (tmp_path / "out.py").read_text(encoding="utf-8")
 
 

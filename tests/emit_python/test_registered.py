@@ -17,8 +17,8 @@ def test_every_kind_of_operator_is_differentiable(tmp_path: Path) -> None:
     (tmp_path / "my_helpers.py").write_text(HELPERS, encoding="utf-8")
     (tmp_path / "kernels.py").write_text(KERNELS, encoding="utf-8")
     said = emit("python", tmp_path, "generated.py", "--register", "--helpers", str(tmp_path / "my_helpers.py"))
-    assert "10 operators, 1 left out" in said
-    assert "tail is left out: it returns a view of an argument: return a copy" in said
+    assert "10 operators, 1 omitted" in said
+    assert "tail is omitted: it returns a view of an argument: return a copy" in said
     run_checks(tmp_path, CHECKS, f"{60 if CAMPAIGN else 45} passed")
 
 
@@ -272,7 +272,7 @@ def test_sizes_that_formulas_give_are_those_of_the_outputs(tmp_path: Path) -> No
         "wrong": '"result" has no forward formula',
         "odd": 'its forward formula calls "even", whose own formulas do not give them',
     }
-    assert 'swap_ is left out: it writes to "self" and "other", and has no gradient but as an operator in place' in said
+    assert 'swap_ is omitted: it writes to "self" and "other", and has no gradient but as an operator in place' in said
     text = (tmp_path / "generated.py").read_text(encoding="utf-8")
     assert '# The formulas do not give the sizes of the outputs: "sign" has no forward formula.\n' in text
     assert '@F.fake("ops::above", "ops::softplus2")\ndef _(x: Tensor) -> Tensor:\n' in text

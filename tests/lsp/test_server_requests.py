@@ -72,8 +72,8 @@ async def test_code_actions_fix_silence_and_complete(tmp_path: Path, editor: Edi
     uri = editor.open(tmp_path / "derivatives.yaml", TEXT, 3)
     known = await editor.diagnostics(uri, 3)
     here = await actions(editor, uri, at(1, 9), known=known)
-    assert set(here) == {'Replace it by "grad" (may change what is meant)', 'Ignore "undefined-name" here'}
-    fix = here['Replace it by "grad" (may change what is meant)']
+    assert set(here) == {'Replace it by "grad" (may change the meaning)', 'Ignore "undefined-name" here'}
+    fix = here['Replace it by "grad" (may change the meaning)']
     assert (fix.kind, fix.is_preferred) == (types.CodeActionKind.QuickFix, None)
     assert [item.code for item in fix.diagnostics or ()] == ["undefined-name"]
     assert applied(TEXT, fix, 3) == TEXT.replace("gard", "grad")

@@ -84,7 +84,7 @@ def test_files_that_are_named_come_before_the_checkout(checkout: Path) -> None:
     other.write_text(ADD)
     settings = Settings().overridden(native_functions=(other,))
     reason = "named by the command line"
-    added = f"{reason}; no whole native_functions.yaml, so it adds to PyTorch's"
+    added = f"{reason}; not a complete native_functions.yaml, so it extends PyTorch's"
     assert operators_for(checkout, settings) == Operators(added, (other,), bundled=True, standalone=True)
     alone = settings.overridden(pytorch_operators=False)
     assert operators_for(checkout, alone) == Operators(reason, (other,))
@@ -114,7 +114,7 @@ def test_the_installed_torch_is_taken_when_asked_for(here: Path, native_function
     found = operators_for(here, Settings().overridden(torch=INSTALLED))
     assert found.native_functions == (native_functions_path,)
     assert found.tags == tags_path
-    assert found.reason == "the installed torch, asked for by the command line"
+    assert found.reason == "the installed torch, requested by the command line"
     assert "_cudnn_ctc_loss_backward" in helper_names(load_operators(found).natives)
 
 

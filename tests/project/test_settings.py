@@ -212,13 +212,13 @@ SEVERITIES = '"error", "warning", "info"'
             [
                 '2:1: "missing-argument-derivative" has no option "usal"; did you mean "usual"?',
                 '3:1: "missing-argument-derivative" has no option "x"; its options are "arguments" and "usual"',
-                '4:9: "usual" must be a whole number from 1 on',
+                '4:9: "usual" must be a whole number of at least 1',
                 '5:14: "arguments" must be a list of texts',
             ],
         ),
         (
             "[tool.derivlint.options.missing-argument-derivative]\nusual = true\n",
-            ['2:9: "usual" must be a whole number from 1 on'],
+            ['2:9: "usual" must be a whole number of at least 1'],
         ),
         (
             '[tool.derivlint]\nselct = 1\nignore = ["x"]\n[tool.derivlint.severity]\nx = "off"\n',

@@ -79,7 +79,7 @@ def test_a_folder_that_everybody_can_rename_is_not_used(tmp_path: Path, cache: P
     """Unless the sticky bit keeps others from that, as in a folder for temporary files."""
     cache.mkdir(mode=0o700)
     tmp_path.chmod(0o777)
-    refused(cache, "everybody can rename what is in")
+    refused(cache, "everybody can rename files in")
     tmp_path.chmod(0o1777)
     assert cache_folder() == cache
 

@@ -136,7 +136,7 @@ def test_operators_that_cannot_be_registered_are_named(here: Path) -> None:
     status, reported = run(*arguments)
     assert (status, reported) == (
         0,
-        "derivlint: view_of_it is left out: it returns a view of an argument: return a copy, or "
+        "derivlint: view_of_it is omitted: it returns a view of an argument: return a copy, or "
         "call an operator of PyTorch that returns the view\n",
     )
     assert "class FunctionOfIt" in (here / "made.py").read_text()
@@ -160,7 +160,7 @@ def test_names_that_a_module_needs_itself_are_left_to_it(here: Path) -> None:
     status, reported = run("emit", "python", "--register", "--out", "made.py", *arguments)
     assert status == 0
     # one name in Python for two operators
-    assert reported == 'derivlint: F is left out: another entry is called "F_" in Python already\n'
+    assert reported == 'derivlint: F is omitted: another entry is called "F_" in Python already\n'
     child("import made; made.f, made.torch_, made.list_, made.Tensor_; made.torch.ones(1); made.F.define")
 
 
@@ -440,7 +440,7 @@ def test_the_other_operators_are_emitted_beside_one_that_cannot_be_read(tmp_path
     arguments = ["emit", "cpp", "--allow-errors", "--no-config", "--out", str(tmp_path / "out"), str(file)]
     done = runner().invoke(cli, arguments)
     assert done.exit_code == 0
-    assert 'cos is left out: the formula in line 5 cannot be read: "(" is never closed' in done.stderr
+    assert 'cos is omitted: the formula in line 5 cannot be read: "(" is never closed' in done.stderr
     manifest = json.loads((tmp_path / "out" / MANIFEST).read_text())
     assert "sin" in manifest["operators"]
     assert "cos" not in manifest["operators"]

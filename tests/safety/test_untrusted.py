@@ -89,7 +89,7 @@ def test_nothing_that_hides_or_reads_elsewhere_counts(
     assert f'derivlint: derivlint.toml:1:1: "{key}" is ignored under --untrusted\n' in err
     status, out, _ = check(capsys, "derivatives.yaml", "--untrusted", "--show-settings")
     assert status == 0
-    assert f"not honoured, since the repository is not trusted: {key} (derivlint.toml:1:1)\n" in out
+    assert f"ignored, since the repository is not trusted: {key} (derivlint.toml:1:1)\n" in out
 
 
 def test_what_makes_a_check_stricter_counts(repository: Path) -> None:
@@ -266,4 +266,4 @@ def test_a_configuration_that_is_a_link_out_of_the_repository_is_refused(
     (repository / name).symlink_to(outside if target == outside.name else target)
     status, out, err = check(capsys, "--untrusted", "derivatives.yaml")
     assert (status, out) == (2, "")
-    assert err.splitlines()[0].endswith(f'{name}" leads out of the repository, which --untrusted does not follow')
+    assert err.splitlines()[0].endswith(f'{name}" links outside of the repository, which --untrusted forbids')

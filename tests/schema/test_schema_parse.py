@@ -29,7 +29,7 @@ from tests.sampling import CAMPAIGN
 pytestmark = pytest.mark.long
 
 TENSOR = BaseType("Tensor")
-SHAPE = "a schema reads: name.overload(Type argument=default, *, Type keyword) -> ReturnType"
+SHAPE = "the form of a schema is name.overload(Type argument=default, *, Type keyword) -> ReturnType"
 
 
 def test_structure_of_an_out_schema() -> None:
@@ -226,12 +226,12 @@ WRONG = [
     ("abs(Tensor a, «*») -> Tensor", 'no argument follows "*"', None),
     (
         "abs(int a, *, int b, «*», int c) -> Tensor",
-        '"*" is there twice',
+        '"*" occurs twice',
         "all arguments after the first are keyword-only",
     ),
     (
         "abs(int a, *, Tensor(a!) out, int «b») -> Tensor(a!)",
-        'argument "b" follows the out arguments, which stand last',
+        'argument "b" follows the out arguments, which come last',
         None,
     ),
     ("abs(T" + "?" * 16 + "«?» a) -> T", 'a type has at most 16 of "?" and "[]"', None),

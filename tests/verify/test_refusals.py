@@ -1,4 +1,4 @@
-"""What the compiler refuses is said of the formulas that it speaks of, wherever its messages are."""
+"""What the compiler rejects is said of the formulas that it speaks of, wherever its messages are."""
 
 from __future__ import annotations
 

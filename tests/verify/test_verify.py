@@ -112,7 +112,7 @@ def test_messages_tell_what_was_found_and_what_was_expected(findings: list[dict[
 
 
 def test_findings_underline_the_formula(findings: list[dict[str, Any]]) -> None:
-    """Also what the compiler refuses is at the formula in the YAML, with its own words."""
+    """Also what the compiler rejects is at the formula in the YAML, with its own words."""
     written = ENTRIES + MORE_ENTRIES
     for item in findings:
         assert written[: item["start"]["offset"]].endswith(f"  {item['key']}: ")
@@ -121,7 +121,7 @@ def test_findings_underline_the_formula(findings: list[dict[str, Any]]) -> None:
     assert texts.pop("acosh") == "grad * self.no_such_method()"
     assert texts.pop("neg").startswith('"torch::autograd::can_mutate_inplace_result::success')
     assert texts == {}
-    refusal = "the compiler refuses the code that is made of this"
+    refusal = "the compiler rejects the code generated from this"
     assert re.fullmatch(f"{refusal}: .*no_such_method.*", refused["acosh"]["message"])
     assert re.fullmatch(f'{refusal} for "_foreach_neg": .*autograds.*', refused["neg"]["message"])
 

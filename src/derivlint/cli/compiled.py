@@ -68,7 +68,7 @@ def _diagnostic(model: Model, formula: DerivativeFormula | None, offset: int, me
         path=model.source.path,
         span=Span(offset, offset + 1) if formula is None else _token(formula, offset),
         rule=COMPILER_ERROR,
-        message=f"the compiler refuses the code that is made of this: {message}",
+        message=f"the compiler rejects the code generated from this: {message}",
         severity=Severity.ERROR,
         confidence=Confidence.HIGH,
         help=None,

@@ -123,7 +123,7 @@ def _failed(error: Exception) -> int:
             warn(f"cannot write the output: {lost.strerror or lost}")
         elif isinstance(error, OSError):
             # an unexpected file system error
-            cause = f'cannot use "{error.filename}"' if error.filename is not None else "the system refuses a call"
+            cause = f'cannot use "{error.filename}"' if error.filename is not None else "a system call failed"
             warn(f"{cause}: {error.strerror or error}")
         else:
             if debugging():

@@ -83,7 +83,7 @@ def new(
     from derivlint.rules import load_rules
 
     if (inline or is_complex or same_shape or verify) and not forward:
-        raise InputError("--inline, --complex, --same-shape and --verify are for what --forward derives")
+        raise InputError("--inline, --complex, --same-shape and --verify need --forward")
     request = OperatorRequest(operator, schema, forward, inline, is_complex, same_shape, non_differentiable)
     # only derivatives of an expression are composed from the entries of a file
     model = (
@@ -122,7 +122,7 @@ def _write(out: Path, made: NewOperator, force: bool) -> None:
     """
     present = [name for name in made.files if os.path.lexists(out / name)]
     if present and not force:
-        raise InputError(f'"{out}" has {quoted_list(present)} already; --force writes over them')
+        raise InputError(f'"{out}" already has {quoted_list(present)}; --force overwrites them')
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name, text in made.files.items():

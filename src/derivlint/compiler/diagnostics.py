@@ -65,9 +65,9 @@ def is_made_of(formula: DerivativeFormula, refused: Collection[DerivativeFormula
 def _diagnostic(model: Model, refusal: CompilerRefusal) -> Diagnostic:
     evaluation = refusal.evaluation
     formula = evaluation.written
-    message = f"the compiler refuses this formula: {refusal.message}"
+    message = f"the compiler rejects this formula: {refusal.message}"
     if evaluation.origin is not Origin.YAML:
-        message = f'the compiler refuses what "{evaluation.function.name}" makes of this formula: {refusal.message}'
+        message = f'the compiler rejects this formula as rewritten for "{evaluation.function.name}": {refusal.message}'
     return Diagnostic(
         path=model.source.path,
         span=_place(refusal),

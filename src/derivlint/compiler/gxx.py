@@ -193,7 +193,7 @@ def run_program(toolchain: Toolchain, source: str) -> str:
 def first_error(messages: str) -> str:
     """The first error in a compiler's messages, or the first line."""
     lines = messages.splitlines()
-    return next((line for line in lines if "error:" in line), lines[0] if lines else "it does not say why")
+    return next((line for line in lines if "error:" in line), lines[0] if lines else "no reason given")
 
 
 def run(

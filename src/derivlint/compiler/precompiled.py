@@ -108,7 +108,7 @@ def _is_made(
     if status > 0:
         # a run ended by a signal, such as Ctrl-C, may succeed the next time
         replace_file(record, _FAILED, mode=0o600)
-    progress("the headers cannot be precompiled; compiling with the headers themselves")
+    progress("the headers cannot be precompiled; compiling without precompiled headers")
     return False
 
 

@@ -56,18 +56,16 @@ class Format(Struct, frozen=True):
 FORMATS: dict[str, Format] = {
     item.name: item
     for item in (
-        Format("text", "people: the source line with the place underlined", "text:render_text", styled=True),
-        Format("concise", "people and editors: one line for each finding", "text:render_concise", styled=True),
-        Format("json", "scripts: one document, whose shape is stable", "machine.json_format:render_json"),
-        Format(
-            "json-lines", "scripts: a document for each finding, one a line", "machine.json_format:render_json_lines"
-        ),
+        Format("text", "people: the source line with the range underlined", "text:render_text", styled=True),
+        Format("concise", "people and editors: a line per finding", "text:render_concise", styled=True),
+        Format("json", "scripts: one document in a stable form", "machine.json_format:render_json"),
+        Format("json-lines", "scripts: a document per finding, one per line", "machine.json_format:render_json_lines"),
         Format("github", "annotations of GitHub Actions", "machine.ci:render_github"),
         Format("sarif", "SARIF 2.1.0, for code scanning", "machine.sarif:render_sarif"),
         Format("gitlab", "code quality reports of GitLab", "machine.ci:render_gitlab"),
         Format("junit", "test reports: JUnit XML", "machine.ci:render_junit"),
         Format("rdjson", "reviewdog: one document", "machine.ci:render_rdjson"),
-        Format("rdjsonl", "reviewdog: a document for each finding, one a line", "machine.ci:render_rdjsonl"),
+        Format("rdjsonl", "reviewdog: a document per finding, one per line", "machine.ci:render_rdjsonl"),
         Format("lintrunner", "lintrunner, as PyTorch uses it; always exits with 0", "machine.ci:render_lintrunner"),
     )
 }

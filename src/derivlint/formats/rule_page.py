@@ -163,7 +163,7 @@ def _function(function: FunctionFacts) -> Iterator[str]:
     elif function.structured_delegate is not None:
         yield f"  dispatch: as {function.structured_delegate}"
     elif not function.abstract:
-        yield "  dispatch: none, so it is made of other operators (CompositeImplicitAutograd)"
+        yield "  dispatch: none, composed of other operators (CompositeImplicitAutograd)"
     if function.view != "non_aliasing":
         yield f"  view: {function.view}"
     if function.view_group:

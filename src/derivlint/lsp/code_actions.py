@@ -182,7 +182,7 @@ def actions(checked: CheckedDocument, span: Span, only: Sequence[str] | None = N
     if wants(only, QUICK_FIX):
         fixes = [(item, item.fix) for item in diagnostics if item.fix is not None and item.path == path]
         for item, fix in sorted(fixes, key=lambda pair: not pair[1].safe):
-            unsure = "" if fix.safe else " (may change what is meant)"
+            unsure = "" if fix.safe else " (may change the meaning)"
             yield Action(f"{fix.title[:1].upper()}{fix.title[1:]}{unsure}", QUICK_FIX, fix.edits, item, fix.safe)
         if is_sound:
             wrong = (item for item in diagnostics if item.rule in EXPLAINED and item.path == path)

@@ -210,7 +210,7 @@ def _prepare_rename(mapper: PositionMapper, params: types.PrepareRenameParams) -
 
 def _rename(mapper: PositionMapper, params: types.RenameParams) -> types.WorkspaceEdit:
     if not mapper.is_exact:
-        raise RefusedError("the YAML is broken; nothing can be renamed")
+        raise RefusedError("the file is not valid YAML; nothing can be renamed")
     edits = rename.rename(mapper.analysis, mapper.offset(params.position), params.new_name)
     if isinstance(edits, rename.Refusal):
         raise RefusedError(edits.reason)

@@ -68,7 +68,7 @@ class Project(Struct, frozen=True):
         if not self.settings.untrusted_settings:
             return ""
         names = ", ".join(self.settings.untrusted_settings)
-        return f'the workspace is not trusted, and these settings do not count: {names}; "trusted": true lets them'
+        return f'settings of an untrusted workspace are ignored: {names}; to use them, set "trusted": true'
 
     def problems(self) -> tuple[str, ...]:
         """The problems in the files of native functions."""

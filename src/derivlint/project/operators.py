@@ -202,7 +202,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
     if settings.torch == INSTALLED:
         torch = installed()
         return Operators(
-            f"the installed torch, asked for by {settings.operators_from}",
+            f"the installed torch, requested by {settings.operators_from}",
             (torch.native_functions, *(files or _own(folder))),
             settings.tags or torch.tags,
             torch.functions_manual,
@@ -210,7 +210,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
             version=torch.release,
         )
     if settings.torch is not None:
-        reason = f"asked for by {settings.operators_from}"
+        reason = f"requested by {settings.operators_from}"
         # the option does not name custom operators
         return Operators(reason, files or _own(folder), settings.tags, bundled=True, version=settings.torch)
     if settings.preset is not None:
@@ -220,7 +220,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         reason = f"named by {settings.operators_from}"
         if not settings.pytorch_operators or any(map(is_whole, files)):
             return _of_checkout(reason, files, settings, folder)
-        reason += "; no whole native_functions.yaml, so it adds to PyTorch's"
+        reason += "; not a complete native_functions.yaml, so it extends PyTorch's"
         return Operators(reason, files, settings.tags or _tags_beside(files), bundled=True, standalone=True)
     for parent in (folder, *folder.parents):
         native = parent / NATIVE_FUNCTIONS
@@ -229,13 +229,13 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
     for name, preset in PRESETS.items():
         files = _beside(folder, preset)
         if files:
-            reason = f'the preset "{name}", whose files stand beside it'
+            reason = f'the preset "{name}", whose files are next to it'
             return Operators(reason, files, settings.tags, bundled=True, standalone=True)
     beside = folder / NATIVE_FUNCTIONS.name
     own = _declaring(folder)
-    reason = "a text in no folder" if folder is NOWHERE else "no PyTorch checkout around the file"
+    reason = "a text without a folder" if folder is NOWHERE else "no PyTorch checkout around the file"
     return Operators(
-        reason + (", operators are declared beside it" if own else ""),
+        reason + (", which declares operators next to it" if own else ""),
         own,
         settings.tags,
         bundled=True,
@@ -295,7 +295,7 @@ def resolve_release(
         (None, 0, 1) if detected is None else (str(detected[0]), int(detected[1]), int(detected[2]))
     )
     if operators.beside is not None and n_declared < n_schemas * NEARLY_ALL:
-        reason = "beside the file, whose schemas are those of no bundled release"
+        reason = "next to the file, whose schemas match no bundled release"
         tags = operators.tags or _tags_beside((operators.beside,))
         beside = (operators.beside,)
         return replace(operators, reason=reason, native_functions=beside, tags=tags, bundled=False, standalone=False)

@@ -57,4 +57,4 @@ def require_inside(paths: Iterable[Path | None]) -> None:
 
 def escape_message(path: Path) -> str:
     """Return the message about a file outside of the repository that a link leads to."""
-    return f'"{path}" leads out of the repository, which {OPTION} does not follow'
+    return f'"{path}" links outside of the repository, which {OPTION} forbids'

@@ -91,7 +91,7 @@ def summary(review: Review) -> str:
     """Count the differences, in one line."""
     counts = review.counts()
     if not review.entries and not review.new and not review.gone:
-        return "no entry differs in what it says"
+        return "no entry differs"
     entries = ", ".join(f"{count:,} {status.value}" for status, count in counts.items() if count) or "none changed"
     return f"entries: {entries}; findings: {len(review.new):,} new, {len(review.gone):,} gone"
 

@@ -260,7 +260,7 @@ def not_private(folder: Path) -> str | None:
         mode = os.stat(parent).st_mode
         # who can write to a folder without the sticky bit can rename what is in it, and put something else there
         if mode & 0o002 and not mode & stat.S_ISVTX:
-            return f'everybody can rename what is in "{parent}"'
+            return f'everybody can rename files in "{parent}"'
     return None
 
 

@@ -55,7 +55,7 @@ def judged_findings(model: Model, outcome: RunOutcome) -> list[JudgedFinding]:
             continue
         refused.add(id(function.written))
         user = "" if _is_of_entry(function) else f' for "{function.spec.operator}"'
-        text = f"the compiler refuses the code that is made of this{user}: {message}"
+        text = f"the compiler rejects the code generated from this{user}: {message}"
         verdict = _verdict_of_refusal(function, outcome)
         findings.append(JudgedFinding(_found(model, function, COMPILER_ERROR, text, None, Severity.ERROR), verdict))
     successors = _successors(outcome)

@@ -105,7 +105,7 @@ class Run:
         if settings.untrusted and self._use_cache and cache_is_foreign(folder):
             # a cache inside an untrusted repository could hold planted findings
             self._use_cache = False
-            self._log("the cache lies in the repository and is not used")
+            self._log("the cache is inside the repository and is not used")
         operators = resolve_release(operators, source, self._load, self._use_cache)
         self._log(f"{source.path}: operators: {operators.describe()}")
         try:
@@ -205,7 +205,7 @@ class Run:
         if place is not None and findings is not None:
             self._sources[source.path] = source
             self._related_sources.update({file.path: file for file in place.sources})
-            self._log(f"{source.path}: found in the cache")
+            self._log(f"{source.path}: read from the cache")
             return filter_findings(findings, source, settings, finding_filter)
         loaded = self._load(operators)
         self._sources[source.path] = source

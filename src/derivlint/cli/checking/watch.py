@@ -91,7 +91,7 @@ def run_and_watch(context: click.Context, run: Callable[[], object]) -> NoReturn
         watched: tuple[Path, ...] = context.meta[_KEY]
         # a change after the message must not be missed
         before = stamps(watched)
-        warn(f"watching {counted(sum(path.is_file() for path in watched), 'file')}; Ctrl-C ends")
+        warn(f"watching {counted(sum(path.is_file() for path in watched), 'file')}; press Ctrl-C to stop")
         wait_for_change(watched, before, since)
         clear_terminal()
 

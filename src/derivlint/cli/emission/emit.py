@@ -189,12 +189,12 @@ def print_files(files: Mapping[str, str]) -> None:
 
 def _warn_of_skipped(emitted: Emission) -> None:
     for name, reason in emitted.left_out.items():
-        warn(f"{name} is left out: {reason}")
+        warn(f"{name} is omitted: {reason}")
 
 
 def _report(emitted: Emission, written: int, out: Path) -> None:
     _warn_of_skipped(emitted)
-    left_out = f", {len(emitted.left_out):,} left out" if emitted.left_out else ""
+    left_out = f", {len(emitted.left_out):,} omitted" if emitted.left_out else ""
     write(
         f"{counted(len(emitted.operators), 'operator')} and {counted(emitted.nodes, 'node')}{left_out}: "
         f'{written} of {counted(len(emitted.files), "file")} written to "{visible(str(out))}"\n'
@@ -218,6 +218,6 @@ def _compile_check(model: Model, out: Path, compiler: str | None, color: str) ->
     for line in messages.unplaced:
         warn(line)
     if refused and not messages.diagnostics and not messages.unplaced:
-        warn(f"the compiler refuses {refused[0].source}: {refused[0].output.strip()[:200]}")
+        warn(f"the compiler rejects {refused[0].source}: {refused[0].output.strip()[:200]}")
     if refused:
         click.get_current_context().exit(FINDINGS)

@@ -100,7 +100,7 @@ def python(
             exit_with(FINDINGS if stale else CLEAN)
         write_single(out, data)
     _warn_of_missing(module)
-    left_out = f", {len(module.left_out):,} left out" if module.left_out else ""
+    left_out = f", {len(module.left_out):,} omitted" if module.left_out else ""
     write(f'{counted(len(module.functions), "operator")}{left_out}: written to "{visible(str(out))}"\n')
     warn_of_once_differentiable(loaded, emitted)
     exit_with(FINDINGS if refused or (operators is not None and module.left_out) else CLEAN)
@@ -108,6 +108,6 @@ def python(
 
 def _warn_of_missing(module: PythonModule) -> None:
     for name, reason in module.left_out.items():
-        warn(f"{name} is left out: {reason}")
+        warn(f"{name} is omitted: {reason}")
     for name, reason in module.without_fake.items():
         warn(f"no fake kernel for {name}: the sizes of its outputs are unknown: {reason}")

@@ -61,7 +61,7 @@ def listing(model: Model, operator: str) -> Iterator[str]:
     if left_out and not chosen:
         raise InputError(*(f"{name} cannot be shown: {reasons[name]}" for name in left_out))
     for name in left_out:
-        warn(f"{name} is left out: {reasons[name]}")
+        warn(f"{name} is omitted: {reasons[name]}")
     nodes = {kernel.node for kernel in chosen if kernel.node is not None}
     for node in node_classes(model, nodes):
         yield node.listing

@@ -139,7 +139,7 @@ def settings_lines(inputs: ResolvedInputs, rules: dict[str, list[str]]) -> Itera
         yield f"  configuration: {of_file.origin or 'none'}"
         if of_file.untrusted:
             ignored = ", ".join(of_file.untrusted_settings) or "nothing"
-            yield f"  not honoured, since the repository is not trusted: {ignored}"
+            yield f"  ignored, since the repository is not trusted: {ignored}"
         yield f"  operators: {operators.describe()}"
         yield f"  tags: {operators.tags or ('of the index' if operators.bundled else 'none')}"
         yield f"  C++ functions: {operators.functions_manual or ('of the index' if operators.bundled else 'unknown')}"

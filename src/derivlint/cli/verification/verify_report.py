@@ -210,7 +210,7 @@ class VerifyReporter(Struct, frozen=True):
         unchecked = outcome.unchecked()
         reported = set(outcome.checked) | {item.operator for item in unchecked if not item.key}
         reported |= {item.spec.operator for item in outcome.collected.functions}
-        reason = "it has no formula that can be checked; derivlint check says what it lacks"
+        reason = 'it has no formula to check; "derivlint check" reports the reason'
         without = sorted(set(self.operators or ()) - reported)
         return unchecked + [Unchecked(name, "", SkipReason.NO_FUNCTION, reason) for name in without]
 
@@ -314,7 +314,7 @@ def _write_scripts(
                 script = script_of(finding, failure, model, before, name, run)
             path = folder / name
             if script and path.exists() and not (path.is_file() and is_script(path)):
-                raise InputError(f'"{path}" was not written by derivlint, and is left alone')
+                raise InputError(f'"{path}" was not written by derivlint, and is not overwritten')
             if script:
                 replace_file(path, script.encode())
     except OSError as error:

@@ -183,14 +183,16 @@ def findings_schema() -> Schema:
         "title": "derivlint check --output-format json",
         **_object(
             {
-                "version": {"const": VERSION, "description": "The version of this shape."},
+                "version": {"const": VERSION, "description": "The version of this format."},
                 "diagnostics": _list("finding", "The findings, by path and place."),
                 "summary": {**_ref("summary"), "description": "Counts."},
-                "unchecked": _list("unchecked", "Of `verify`: what could not be checked."),
-                "as_before": _list("finding", "Of `verify`: what the version that is compared with has as well."),
-                "gone": _list("finding", "Of `verify`: what only the version that is compared with has."),
-                "coverage": _list("coverage", "Of `verify --coverage`: what inputs reached of each formula."),
-                "statistics": _list("count", "With `--statistics`: how many findings each rule has, the most first."),
+                "unchecked": _list("unchecked", "With `verify`: the unchecked entries and formulas."),
+                "as_before": _list("finding", "With `verify`: the findings that the base has as well."),
+                "gone": _list("finding", "With `verify`: the findings of the base only."),
+                "coverage": _list("coverage", "With `verify --coverage`: the coverage of each formula by inputs."),
+                "statistics": _list(
+                    "count", "With `--statistics`: the number of findings per rule, in descending order."
+                ),
             },
             optional=("unchecked", "as_before", "gone", "coverage", "statistics"),
         ),
@@ -200,56 +202,56 @@ def findings_schema() -> Schema:
                 {
                     "line": _number("The line, from 1.", 1),
                     "column": _number("The column in code points, from 1.", 1),
-                    "offset": _number("The place in the whole text in code points, from 0; a byte order mark counts."),
+                    "offset": _number("The offset in the text in code points, from 0; a byte order mark counts."),
                 }
             ),
             "related": _object(
                 {
-                    "message": _text("What is there."),
+                    "message": _text("A description."),
                     "path": _text("The file."),
-                    "start": _place_schema("Where it begins."),
-                    "end": _place_schema("Where it ends, exclusively."),
+                    "start": _place_schema("The start."),
+                    "end": _place_schema("The end, exclusive."),
                 }
             ),
             "fix": _object(
                 {
-                    "title": _text("What the fix does."),
+                    "title": _text("A description of the fix."),
                     "safe": {
                         "type": "boolean",
-                        "description": "Whether `--fix` applies it; else `--unsafe-fixes` does.",
+                        "description": "Whether `--fix` applies it; otherwise `--unsafe-fixes` does.",
                     },
-                    "edits": _list("edit", "The edits, which belong together."),
+                    "edits": _list("edit", "The edits, to be applied together."),
                 }
             ),
             "edit": _object(
                 {
-                    "start": _number("Where the text begins that is replaced: an offset in code points."),
-                    "end": _number("Where it ends, exclusively."),
-                    "text": _text("What takes its place."),
+                    "start": _number("The start of the replaced text, an offset in code points."),
+                    "end": _number("The end of the replaced text, exclusive."),
+                    "text": _text("The new text."),
                 }
             ),
             "summary": _object(_summary(), optional=("unchecked", "as_before", "gone")),
             "unchecked": _object(
                 {
                     "entry": _text("The operator of the entry."),
-                    "key": _or_null(_text("The key of the formula; of the entry as a whole, null.")),
-                    "why": _text("The kind of reason; the guide on verify lists them."),
-                    "reason": _text("The reason in words."),
+                    "key": _or_null(_text("The key of the formula, or null for the whole entry.")),
+                    "why": _text("The kind of reason; see the guide on verify."),
+                    "reason": _text("The reason."),
                 }
             ),
             "coverage": _object(
                 {
                     "entry": _text("The operator of the entry."),
                     "key": _text("The key of the formula."),
-                    "items": _number("How many things could be reached: arms, sides of masks, states of arguments.", 1),
+                    "items": _number("The number of items to reach: branches, sides of masks, states of arguments.", 1),
                     "missing": {
                         "type": "array",
                         "items": {"type": "string"},
-                        "description": "Those that no input reached, in words.",
+                        "description": "Descriptions of the items that no input reached.",
                     },
                 }
             ),
-            "count": _object({"rule": _text("The rule."), "count": _number("How many findings it has.", 1)}),
+            "count": _object({"rule": _text("The rule."), "count": _number("The number of its findings.", 1)}),
         },
     }
 
@@ -259,19 +261,19 @@ def _finding() -> dict[str, Schema]:
         return {"enum": [item.value for item in reversed(list(values))], "description": description}
 
     return {
-        "path": _text("The file, as the command line names it."),
-        "rule": _text("The rule; `internal-error` and `compiler-error` are none."),
-        "severity": words(Severity, "How bad it is."),
-        "confidence": words(Confidence, "How sure it is."),
-        "message": _text("What is wrong, in one line."),
-        "help": _or_null(_text("What to do.")),
+        "path": _text("The file, as named on the command line."),
+        "rule": _text("The rule, or `internal-error` or `compiler-error`."),
+        "severity": words(Severity, "The severity."),
+        "confidence": words(Confidence, "The confidence."),
+        "message": _text("The message, in one line."),
+        "help": _or_null(_text("The remedy.")),
         "entry": _or_null(_text("The operator of the entry.")),
         "dispatch": _or_null(_text("The dispatch key.")),
-        "key": _or_null(_text("The key of the formula, as the file has it.")),
-        "start": _place_schema("Where it begins."),
-        "end": _place_schema("Where it ends, exclusively."),
-        "related": _list("related", "Other places that have to do with it."),
-        "fix": _or_null({**_ref("fix"), "description": "What fixes it."}),
+        "key": _or_null(_text("The key of the formula, as written.")),
+        "start": _place_schema("The start."),
+        "end": _place_schema("The end, exclusive."),
+        "related": _list("related", "Related locations."),
+        "fix": _or_null({**_ref("fix"), "description": "The fix."}),
     }
 
 
@@ -282,19 +284,19 @@ def _summary() -> dict[str, Schema]:
         "formulas": _number("The formulas in them."),
         "errors": _number("The errors among the findings."),
         "warnings": _number("The warnings."),
-        "infos": _number("The pieces of advice."),
-        "suppressed": _number("Findings that comments silence."),
+        "infos": _number("The infos."),
+        "suppressed": _number("Suppressed findings."),
         "hidden": _number("Findings below `min-severity` or `min-confidence`."),
-        "baselined": _number("Findings that the baseline knows."),
-        "unchanged": _number("Findings in entries that did not change since `--diff-base`."),
-        "fixed": _number("Findings that were fixed."),
-        "unknown_functions": _number("Functions that formulas call and no known header declares."),
-        "as_before": _number("Of `verify`: findings that the version that is compared with has as well."),
-        "gone": _number("Of `verify`: findings that only the version that is compared with has."),
+        "baselined": _number("Findings in the baseline."),
+        "unchanged": _number("Findings in entries unchanged since `--diff-base`."),
+        "fixed": _number("Fixed findings."),
+        "unknown_functions": _number("Called functions that no known header declares."),
+        "as_before": _number("With `verify`: the number of findings that the base has as well."),
+        "gone": _number("With `verify`: the number of findings of the base only."),
         "unchecked": {
             "type": "object",
             "additionalProperties": {"type": "integer", "minimum": 1},
-            "description": "Of `verify`: how many entries and formulas could not be checked, by the kind of reason.",
+            "description": "With `verify`: the number of unchecked entries and formulas, by kind of reason.",
         },
     }
 

@@ -120,7 +120,7 @@ def _fix(fix: Fix, path: str, source: SourceFile, report: Report) -> Json:
     ]
     changes = [{"artifactLocation": {"uri": uri(path, report.root)}, "replacements": replacements}]
     return {
-        "description": {"text": fix.title if fix.safe else f"{fix.title} (may change what is meant)"},
+        "description": {"text": fix.title if fix.safe else f"{fix.title} (may change the meaning)"},
         "artifactChanges": changes,
         "properties": {"safe": fix.safe},
     }

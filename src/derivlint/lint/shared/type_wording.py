@@ -165,7 +165,7 @@ _FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
     TypeProblemKind.CONSTRUCTION: lambda p: (
         f"{quoted(p.name)} cannot be constructed from {_all(p.actual, 'and') or 'nothing'}"
     ),
-    TypeProblemKind.MISPLACED_BRACES: lambda p: "a braced list cannot be here: its type is not known",
+    TypeProblemKind.MISPLACED_BRACES: lambda p: "a braced list is not allowed here: its type is unknown",
     TypeProblemKind.NOT_ASSIGNABLE: lambda p: (
         '"&" takes the address of a temporary value'
         if p.name == "&"

@@ -53,7 +53,7 @@ def entry_text(model: Model, entry: Entry) -> str:
     function = entry.function
     if function is None:
         schema = entry.name.value if entry.name is not None else ""
-        return paragraphs([code(schema, "text") if schema else None, "no such operator is known"])
+        return paragraphs([code(schema, "text") if schema else None, "unknown operator"])
     canonical = function.canonical
     parts: list[str | None] = [code(str(canonical.schema), "text")]
     if function.declared is not canonical:
@@ -224,7 +224,9 @@ def operator_text(model: Model, natives: Sequence[NativeFunction]) -> str:
     entries = entries_serving(model, natives)
     if not entries:
         composite = all(not native.is_abstract for native in natives)
-        derivative = "composite: differentiated through what it calls" if composite else "no entry in this file"
+        derivative = (
+            "composite: differentiated through the operators that it calls" if composite else "no entry in this file"
+        )
         return paragraphs([schemas, derivative])
     shown = [f"- {_entry_line(model.source, entry)}" for entry in entries[:MANY]]
     return paragraphs([schemas, "\n".join(["derivatives:", *shown])])

@@ -98,7 +98,7 @@ def _outputs(at: AtEntryKey) -> str | None:
 
 def _suppression(at: AtSuppression) -> str:
     if at.name is None:
-        return "silences findings of the named rules; what comes after the brackets is the reason"
+        return "silences findings of the named rules; the text after the brackets is the reason"
     from derivlint.formats.rule_page import rule_page
     from derivlint.formats.text import rule_url
     from derivlint.rules import NAMES, RENAMED, load_rule

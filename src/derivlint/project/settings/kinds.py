@@ -201,7 +201,7 @@ def option_kind(option: Option) -> ValueKind:
                 raise WrongValueError
             return value.data
 
-        return ValueKind(f"a whole number from {minimum:,} on", number, {"type": "integer", "minimum": minimum})
+        return ValueKind(f"a whole number of at least {minimum:,}", number, {"type": "integer", "minimum": minimum})
     if isinstance(default, str):
         return one_of(option.choices) if option.choices else TEXT
     return list_of(TEXT, "a list of texts")

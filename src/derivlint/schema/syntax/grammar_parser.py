@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Node = Tree[Token]
 
 
-SHAPE = "a schema reads: name.overload(Type argument=default, *, Type keyword) -> ReturnType"
+SHAPE = "the form of a schema is name.overload(Type argument=default, *, Type keyword) -> ReturnType"
 
 #: The names of the terminals of grammar/schema.lark in messages, in the order of lists.
 _SHOWN = {
@@ -180,7 +180,7 @@ def _arguments(tree: Node, text: str) -> Arguments:
         if isinstance(child, str):
             if star is not None:
                 hint = "all arguments after the first are keyword-only"
-                raise SchemaError('"*" is there twice', _start(child), _end(child), hint)
+                raise SchemaError('"*" occurs twice', _start(child), _end(child), hint)
             star = child
             current = kwarg_only
             continue
@@ -190,7 +190,7 @@ def _arguments(tree: Node, text: str) -> Arguments:
             current = out
         elif current is out and not argument.is_write:
             span = argument.name_span or Span(0, 0)
-            raise SchemaError(f"argument {quoted(argument.name)} follows the out arguments, which stand last", *span)
+            raise SchemaError(f"argument {quoted(argument.name)} follows the out arguments, which come last", *span)
         current.append(argument)
     if star is not None and not kwarg_only and not out:
         raise SchemaError('no argument follows "*"', _start(star), _end(star))
