@@ -74,7 +74,7 @@ def test_the_operators_are_those_of_the_installed_pytorch(run: Run, derivatives_
     lines = run("check", "--show-settings").out.splitlines()
     assert lines[0] == f"file: {derivatives_path}"
     release = torch.release.rpartition(".")[0]
-    expected = f"  operators: bundled operator index of PyTorch {release} (asked for by the installed PyTorch)"
+    expected = f"  operators: bundled operator index of PyTorch {release} (requested by the installed PyTorch)"
     assert expected in lines
 
 

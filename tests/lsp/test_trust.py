@@ -192,8 +192,8 @@ async def test_trust_comes_from_the_editor_and_may_come_later(tmp_path: Path) ->
         uri = editor.open(tmp_path / "derivatives.yaml", TEXT)
         assert "undefined-name" in codes(await editor.diagnostics(uri, 0))
         assert [entry for entry in editor.logged if '"trusted": true' in entry] == [
-            "the workspace is not trusted, and these settings do not count: "
-            f'ignore ({tmp_path / "derivlint.toml"}:1:1); "trusted": true lets them'
+            "settings of an untrusted workspace are ignored: "
+            f'ignore ({tmp_path / "derivlint.toml"}:1:1); to use them, set "trusted": true'
         ]
         for trusted in (True, False):
             count = len(editor.published)

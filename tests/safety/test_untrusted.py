@@ -204,7 +204,7 @@ def test_the_environment_asks_for_it_in_every_command(
         for command in (["check"], ["model"], ["coverage"], ["show", "sin"]):
             main.run([*command, "derivatives_link.yaml"])
             captured = capsys.readouterr()
-            assert ("leads out of the repository" in captured.err) is expected
+            assert ("links outside of the repository" in captured.err) is expected
             assert "SECRET" not in captured.err
             assert ("SECRET" in captured.out) <= (not expected)
     monkeypatch.setenv(VARIABLE, "1")
@@ -244,7 +244,7 @@ def test_without_the_profile_nothing_is_other_than_before(repository: Path, caps
     (repository / "derivlint.toml").write_text('ignore = ["undefined-name"]\nheaders = ["../outside.h"]\n')
     status, _, err = check(capsys, "derivatives.yaml")
     assert (status, err) == (0, "")
-    assert "not honoured" not in check(capsys, "derivatives.yaml", "--show-settings")[1]
+    assert "ignored, since the repository is not trusted" not in check(capsys, "derivatives.yaml", "--show-settings")[1]
 
 
 def test_the_page_on_security_names_what_counts() -> None:
