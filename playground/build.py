@@ -27,8 +27,8 @@ TEXTS = {
     "The same, correct": {"text": "tutorial/4-twice.yaml", "natives": "tutorial/native_functions.yaml"},
     "Custom operators": {"text": "custom_ops/derivatives.yaml", "natives": "custom_ops/my_ops.yaml"},
 }
-#: The files of Pyodide that a page loads.
-PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
+#: The files of Pyodide that a page loads, beside Python's library, which pack.mjs compiles.
+PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json")
 #: The dependencies of derivlint. There is no WebAssembly build of ruamel.yaml.clib; the parser in Python does the same.
 #: Nor is what rich needs for Markdown and for highlighting, which derivlint does not use.
 PURE = ("click", "lark", "rich", "ruamel.yaml")
@@ -79,7 +79,8 @@ def build(site: Path) -> None:
         )
         pip("download", *PURE, "--only-binary=:all:", "--platform", "any", "--dest", wheels)
         pip("download", *COMPILED, "--only-binary=:all:", *platform(), "--dest", wheels)
-        subprocess.run(["node", HERE / "pack.mjs", wheels, folder / "packages.zip"], check=True)
+        archives = (folder / "packages.zip", folder / "pyodide" / "python_stdlib.zip")
+        subprocess.run(["node", HERE / "pack.mjs", wheels, *archives], check=True)
 
 
 if __name__ == "__main__":
