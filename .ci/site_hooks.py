@@ -1,4 +1,4 @@
-"""Hooks of the site's build (mkdocs.yml): links out of docs/ lead to the repository, the search dialog has a name."""
+"""Hook of the site's build (mkdocs.yml): links out of docs/ lead to the repository."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LINK = re.compile(r"(?<=\]\()(?P<path>(?:\.\./)+[^)\s#]+)(?P<anchor>#[^)\s]*)?(?
 
 def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
     """Make the links of a page to files outside of docs/ absolute."""
-    repository = config["extra"]["social"][0]["link"]
+    repository = config["repo_url"]
     folder = posixpath.join("docs", posixpath.dirname(page.file.src_uri))
 
     def absolute(match: re.Match[str]) -> str:
@@ -19,9 +19,3 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
         return match[0] if target.startswith("docs/") else f"{repository}/blob/main/{target}{match['anchor'] or ''}"
 
     return LINK.sub(absolute, markdown)
-
-
-def on_post_page(output: str, **_: Any) -> str:
-    """Name the theme's search dialog for screen readers."""
-    dialog = 'data-md-component="search" role="dialog"'
-    return output.replace(dialog, f'{dialog} aria-label="Search"')

@@ -1,9 +1,9 @@
 // The page: an editor whose text a worker checks after each edit, and tabs with what becomes of it.
-import { basicSetup } from "codemirror";
-import { EditorView, keymap } from "@codemirror/view";
+import { minimalSetup } from "codemirror";
+import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { Compartment } from "@codemirror/state";
 import { indentWithTab } from "@codemirror/commands";
-import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { HighlightStyle, bracketMatching, syntaxHighlighting } from "@codemirror/language";
 import { forceLinting, linter, lintGutter } from "@codemirror/lint";
 import { tags } from "@lezer/highlight";
 import { derivatives } from "./language.js";
@@ -11,17 +11,9 @@ import { derivatives } from "./language.js";
 const find = (id) => document.getElementById(id);
 const status = find("status");
 const output = find("output");
-const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
 const waiting = new Map();
 let sent = 0;
 let findings = [];
-
-worker.onmessage = ({ data }) => {
-  const { resolve, reject } = waiting.get(data.id);
-  waiting.delete(data.id);
-  if (data.error) reject(new Error(data.error));
-  else resolve(data.value);
-};
 
 function ask(request) {
   return new Promise((resolve, reject) => {
@@ -170,22 +162,46 @@ async function unpacked(code) {
 // ---- the page
 
 const COLOURS = HighlightStyle.define([
-  { tag: tags.comment, color: "var(--md-code-hl-comment-color)" },
-  { tag: tags.propertyName, color: "var(--md-code-hl-name-color)", fontWeight: "bold" },
-  { tag: tags.keyword, color: "var(--md-code-hl-keyword-color)" },
-  { tag: tags.string, color: "var(--md-code-hl-string-color)" },
-  { tag: tags.number, color: "var(--md-code-hl-number-color)" },
-  { tag: tags.typeName, color: "var(--md-code-hl-keyword-color)" },
-  { tag: tags.operator, color: "var(--md-code-hl-operator-color)" },
-  { tag: tags.function(tags.variableName), color: "var(--md-code-hl-function-color)" },
-  { tag: tags.special(tags.variableName), color: "var(--md-code-hl-special-color)" },
+  { tag: tags.comment, color: "var(--comment)" },
+  { tag: tags.propertyName, color: "var(--name)", fontWeight: "bold" },
+  { tag: tags.keyword, color: "var(--keyword)" },
+  { tag: tags.string, color: "var(--string)" },
+  { tag: tags.number, color: "var(--number)" },
+  { tag: tags.typeName, color: "var(--keyword)" },
+  { tag: tags.operator, color: "var(--text)" },
+  { tag: tags.function(tags.variableName), color: "var(--name)" },
+  { tag: tags.special(tags.variableName), color: "var(--number)" },
 ]);
 
+const examples = await (await fetch(new URL("examples.json", import.meta.url))).json();
+for (const { title } of examples) find("examples").append(element("option", title));
+let first = examples[0];
+if (location.hash.length > 1) {
+  try {
+    const [text, natives] = await unpacked(location.hash.slice(1));
+    first = { text, natives };
+  } catch {
+    status.textContent = "The address carries no text that can be read; this is an example.";
+  }
+}
+
+// Show the operators that a text declares.
+function declare(natives) {
+  find("natives").value = natives;
+  find("operators").open = natives !== "";
+}
+
+declare(first.natives);
+// typing is followed by a check after a delay
+const checks = () => linter(check, { delay: 150 });
 const lint = new Compartment();
 const view = new EditorView({
+  doc: first.text,
   parent: find("editor"),
   extensions: [
-    basicSetup,
+    minimalSetup,
+    lineNumbers(),
+    bracketMatching(),
     keymap.of([indentWithTab]),
     derivatives,
     syntaxHighlighting(COLOURS),
@@ -193,21 +209,28 @@ const view = new EditorView({
     EditorView.updateListener.of((update) => {
       if (update.selectionSet && !update.docChanged && ["cpp", "python"].includes(tab)) show();
     }),
-    lint.of([]),
+    lint.of(checks()),
     lintGutter(),
   ],
 });
+// after the page is complete: Python takes all processors for seconds
+const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+worker.onmessage = ({ data }) => {
+  const { resolve, reject } = waiting.get(data.id);
+  waiting.delete(data.id);
+  if (data.error) reject(new Error(data.error));
+  else resolve(data.value);
+};
+forceLinting(view);
 
 // Replace the text, and the operators it declares.
 function set(text, natives) {
-  find("natives").value = natives;
-  find("operators").open = natives !== "";
+  declare(natives);
   view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
 }
 
-async function recheck() {
-  // without the delay that typing has
-  view.dispatch({ effects: lint.reconfigure(linter(check, { delay: 150 })) });
+function recheck() {
+  view.dispatch({ effects: lint.reconfigure(checks()) });
   forceLinting(view);
 }
 
@@ -219,21 +242,8 @@ find("share").onclick = async () => {
   await navigator.clipboard?.writeText(location.href).catch(() => {});
   status.textContent = "The address of this page now carries the text.";
 };
-const examples = await (await fetch(new URL("examples.json", import.meta.url))).json();
-for (const { title } of examples) find("examples").append(element("option", title));
 find("examples").onchange = ({ target }) => {
   const { text, natives } = examples[target.selectedIndex];
   set(text, natives);
 };
-let first = examples[0];
-if (location.hash.length > 1) {
-  try {
-    const [text, natives] = await unpacked(location.hash.slice(1));
-    first = { text, natives };
-  } catch {
-    status.textContent = "The address carries no text that can be read; this is an example.";
-  }
-}
-set(first.text, first.natives);
-recheck();
 window.playground = { set, recheck, text: () => view.state.doc.toString(), findings: () => findings };
