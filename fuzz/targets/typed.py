@@ -45,7 +45,7 @@ def check_bodies(data: bytes) -> object:
     except ValueError:
         return None
     text, header = (files.get(name, b"").decode("utf-8", "replace") for name in ("f.cpp", "f.h"))
-    known = natives().with_bodies(lambda: read_bodies(SourceFile("f.cpp", text), use_cache=False))
+    known = natives().with_bodies(cache(lambda: read_bodies(SourceFile("f.cpp", text), use_cache=False)))
     known = known.with_declarations(read_declarations(header).declarations.to_json(), complete=False)
     definitions = list(function_definitions(text))
 
