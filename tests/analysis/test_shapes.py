@@ -22,6 +22,7 @@ DEFECTS = {
     ("normal.Tensor_Tensor", "result", ShapeProblem.TANGENT),
     ("_conv_depthwise2d", "self, weight, bias", ShapeProblem.OPERANDS),
     ("conv_depthwise3d", "self, weight, bias", ShapeProblem.OPERANDS),
+    ("narrow_copy", "self", ShapeProblem.OPERANDS),
     ("squeeze.dim", "self", ShapeProblem.GRADIENT),
 }
 #: So many formulas are written in another way.
@@ -49,6 +50,19 @@ def released(derivatives_path: str, bundled_natives: NativeFunctions) -> Model:
 
 def test_the_released_file_has_its_defects_and_no_others(released: Model) -> None:
     assert problems(released) == DEFECTS
+
+
+def test_positions_are_counted_from_both_ends(bundled_natives: NativeFunctions) -> None:
+    """From the second last element, two elements end where the end would be 0."""
+    text = (
+        "- name: narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor\n"
+        "  self: slice_backward_wrapper(grad, self.sym_sizes(), dim, start, start + length, 1)\n"
+        "- name: select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)\n"
+        "  self: slice_backward_wrapper(grad.unsqueeze(dim), self.sym_sizes(), dim, index, index + 1, 1)\n"
+    )
+    assert of_text(bundled_natives, text) == {
+        (operator, "self", ShapeProblem.OPERANDS) for operator in ("narrow_copy", "select.int")
+    }
 
 
 UNARY = "- name: tanh(Tensor self) -> Tensor\n  self: "

@@ -116,6 +116,24 @@ def entry(natives: NativeFunctions, *lines: str) -> Model:
             "tensors",
             (0, 0, 0),
         ),
+        # an element that is read twice has the sum of two gradients
+        *(
+            (
+                (f"- name: {schema} -> Tensor", f"  self: at::zeros_symint(self.sym_sizes(), grad.options()).{call}"),
+                "self",
+                where,
+            )
+            for schema, call, where in (
+                (
+                    "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)",
+                    "scatter(dim, index, grad)",
+                    (0, 1),
+                ),
+                ("index_select(Tensor self, int dim, Tensor index)", "index_copy(dim, index, grad)", (1, 0)),
+                ("take(Tensor self, Tensor index)", "put(index, grad)", (1,)),
+                ("index.Tensor(Tensor self, Tensor?[] indices)", "index_put(indices, grad)", (1, 0)),
+            )
+        ),
     ],
 )
 def test_what_only_several_elements_show(
@@ -154,6 +172,17 @@ def test_a_norm_is_not_compared_at_two_alone(bundled_natives: NativeFunctions) -
     )
     (found,) = small_tensors_of(model, model.entries[0])
     assert (found.name, dict(found.at)["p"]) == ("result", 3)
+
+
+def test_repeated_positions_are_shown(bundled_natives: NativeFunctions) -> None:
+    model = entry(
+        bundled_natives,
+        "- name: index_select(Tensor self, int dim, Tensor index) -> Tensor",
+        "  self: at::zeros_symint(self.sym_sizes(), grad.options()).index_copy(dim, index, grad)",
+    )
+    (wrong,) = small_tensors_of(model, model.entries[0])
+    at = dict(wrong.at)
+    assert (at["self"], at["index"]) == ((3, 2), (2, 1, 0, 2, 1))
 
 
 def test_an_index_out_of_range_is_wrong(bundled_natives: NativeFunctions) -> None:

@@ -19,7 +19,7 @@ from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.formula_compiler import called_names
 from derivlint.analysis.scalar_evaluation.compare import differ
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
-from derivlint.analysis.scalar_evaluation.points import COMPUTED
+from derivlint.analysis.scalar_evaluation.points import COMPUTED, POSITIONS
 from derivlint.analysis.scalar_evaluation.reference import ReferenceOperator, bound_operator
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, signature_of
 from derivlint.analysis.scalar_evaluation.values import DualList, UnknownValueError
@@ -50,6 +50,8 @@ _KINDS = (0, 1, 2)
 _CHOICES = frozenset({KEEPDIM, REDUCTION})
 #: The element types of gradients and tangents.
 _NUMBERS = frozenset({float, int})
+#: The maximum number of positions in a message.
+_MOST_SHOWN = 10
 #: The number of points without a known value after which a formula is abandoned.
 _PATIENCE = 3
 
@@ -412,7 +414,21 @@ def _refused(formula: TypedFormula, point: _Point, reason: str) -> WrongValues:
 
 
 def _shown(point: _Point) -> tuple[tuple[str, Value], ...]:
-    return shown({argument: sizes_of(value) for argument, value in point.arguments.items()})
+    return shown(
+        {name: _positions(value) if name in POSITIONS else sizes_of(value) for name, value in point.arguments.items()}
+    )
+
+
+def _positions(value: Value) -> Value:
+    """Replace tensors of few whole numbers by these, row by row: which are repeated may be the reason."""
+    if type(value) is tuple:
+        return tuple(map(_positions, value))
+    if type(value) is not SmallTensor or len(value.items) > _MOST_SHOWN or set(map(type, value.items)) != {int}:
+        return sizes_of(value)
+    rows: tuple[Value, ...] = tuple(value.items)
+    for size in reversed(value.sizes[1:]):
+        rows = tuple(rows[at : at + size] for at in range(0, len(rows), size))
+    return rows
 
 
 def _first_wrong(

@@ -179,9 +179,10 @@ def slice_(self: Value, dim: Value = 0, start: Value = None, end: Value = None, 
 def narrow(self: Value, dim: Value, start: Value, length: Value) -> Value:
     """A range of slices."""
     axis = _axis(dim, len(tensor_of(self).sizes))
-    if not 0 <= start <= start + length <= self.sizes[axis]:
+    first = start + self.sizes[axis] if start < 0 else start
+    if not 0 <= first <= first + length <= self.sizes[axis]:
         raise SizesError
-    return slice_(self, axis, start, start + length)
+    return slice_(self, axis, first, first + length)
 
 
 @operator("diagonal", "diagonal_copy")
