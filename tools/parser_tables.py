@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from derivlint.formula.parsing.builder import TreeBuilder
 from derivlint.formula.parsing.grammar_tables import describe, table_json
-from derivlint.formula.parsing.statement_builder import StatementBuilder
-from derivlint.formula.parsing.statements import statement_grammar
+from derivlint.formula.parsing.statements import StatementBuilder, statement_grammar
 from derivlint.grammar import grammar_text, table_path
 from tools.running import write_atomically
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import torch
 
-from derivlint.verify.inputs.samples import Recording, op_infos, record, stem
-from derivlint.verify.inputs.sources import PATH, table_text
+from derivlint.verify.inputs.samples import PATH, Recording, op_infos, record, stem, table_text
 
 
 class AttributedRecording(Recording):

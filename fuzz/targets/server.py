@@ -10,8 +10,8 @@ from collections import Counter
 from typing import Any
 
 from derivlint.lsp.connection import serve
+from derivlint.lsp.protocol import MAX_LINE, MAX_MESSAGE
 from derivlint.lsp.server import DerivlintServer, create_server
-from derivlint.lsp.transport.protocol import MAX_LINE, MAX_MESSAGE
 from fuzz.generators import messages
 from fuzz.oracle import normalized
 from fuzz.target import Target, Violation, require

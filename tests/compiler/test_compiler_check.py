@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from derivlint.compiler.diagnostics import CompilerRefusal, refusals
 from derivlint.compiler.gxx import Compiler, CompilerError, Toolchain, find_toolchain
-from derivlint.compiler.judge import CompilerRefusal, refusals
 from derivlint.compiler.unit import is_confined, source_of
 from derivlint.formula import parse_formula
 from derivlint.model import build_model

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from derivlint.compiler.diagnostics import CompilerRefusal, refusals
 from derivlint.compiler.gxx import find_toolchain
-from derivlint.compiler.judge import CompilerRefusal, refusals
 from derivlint.lint import Severity, run_rules
 from derivlint.model import DerivativeFormula, build_model
 from derivlint.model.generated.evaluation import Evaluation, evaluations

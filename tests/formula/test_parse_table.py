@@ -17,8 +17,7 @@ from derivlint.formula.parsing.builder import TreeBuilder
 from derivlint.formula.parsing.grammar_tables import describe, fed_parser, table_json
 from derivlint.formula.parsing.lambdas import mark_lambdas
 from derivlint.formula.parsing.parse_table import END, ParseTable, formula_table
-from derivlint.formula.parsing.statement_builder import StatementBuilder
-from derivlint.formula.parsing.statements import statement_grammar
+from derivlint.formula.parsing.statements import StatementBuilder, statement_grammar
 from derivlint.formula.parsing.tokens import tokens
 from derivlint.formula.vocabulary import TRIVIA, Token
 from derivlint.grammar import grammar_text, table_text

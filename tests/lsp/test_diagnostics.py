@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from derivlint.lint import Confidence, Diagnostic, Related, Severity
 from derivlint.lsp.diagnostics import Renderer
-from derivlint.lsp.transport.positions import UTF8, UTF16, Positions
+from derivlint.lsp.documents import UTF8, UTF16, Positions
 from derivlint.source import SourceFile, Span
 
 CAPABILITIES = types.ClientCapabilities(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from derivlint.lsp.transport.protocol import MAX_LINE, is_running
+from derivlint.lsp.protocol import MAX_LINE, is_running
 from tests import relaying
 from tests.sampling import sample
 

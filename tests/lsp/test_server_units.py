@@ -9,9 +9,19 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from derivlint.lsp.code_actions import edited, smallest_edit, wants, yaml_value
-from derivlint.lsp.documents import OpenDocument, path_of, uri_of
+from derivlint.lsp.documents import (
+    UTF8,
+    UTF16,
+    UTF32,
+    OpenDocument,
+    Positions,
+    characters,
+    path_of,
+    preferred_encoding,
+    units,
+    uri_of,
+)
 from derivlint.lsp.position_mapper import StaleTextMap
-from derivlint.lsp.transport.positions import UTF8, UTF16, UTF32, Positions, characters, preferred_encoding, units
 from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Mapping, Scalar, read_yaml
 

@@ -173,7 +173,7 @@ def test_nothing_else_opens_input() -> None:
         # what derivlint ships
         "cpp/known_names.py", "cpp/relations.py", "cpp/library.py", "emit/python/calls.py",
         "emit/template.py", "graph/differentiation/entries.py", "operators/book.py", "operators/history.py",
-        "operators/python.py", "operators/siblings.py", "verify/inputs/recipes.py", "verify/inputs/sources.py",
+        "operators/common_mistakes.py", "verify/inputs/recipes.py", "verify/inputs/samples.py",
         "operators/reference/definitions.py", "operators/reference/derived.py", "operators/reference/sums.py",
         "operators/reference/terms.py", "operators/shapes/size_cases.py", "operators/shapes/sizes.py",
         "schema/index.py", "verify/code/engine.py", "verify/code/wrappers.py", "verify/comparison/exact.py",

@@ -13,7 +13,7 @@ from derivlint.cli.main import cli
 from derivlint.emit.emission import EmissionMode, emission
 from derivlint.emit.files import write_files
 from derivlint.emit.manifest import MANIFEST, manifest_text
-from derivlint.emit.python.registration import refusal
+from derivlint.emit.python.module import refusal
 from derivlint.emit.release import version_warning
 from derivlint.model import build_model
 from derivlint.runtime import BuildError, LoadError, ManifestError, build, load, read_manifest

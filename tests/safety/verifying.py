@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from derivlint.cli.main import cli
-from derivlint.verify.inputs.sources import stems_with_samples
+from derivlint.verify.inputs.samples import stems_with_samples
 from derivlint.verify.inputs.stored import write_inputs
 from derivlint.verify.processes.recordings import recording_path
 from tests.running import runner

@@ -13,8 +13,7 @@ import torch
 
 from derivlint.cli.shared import terminal
 from derivlint.verify.inputs import samples
-from derivlint.verify.inputs.samples import Recording, record
-from derivlint.verify.inputs.sources import sample_sources
+from derivlint.verify.inputs.samples import Recording, record, sample_sources
 from derivlint.verify.inputs.stored import StoredInputs
 from derivlint.verify.processes import recordings
 from derivlint.verify.processes.recordings import add_inputs, keep, recorded, resumed

@@ -188,7 +188,7 @@ DEFECTIVE = {"_foreach_pow.List", "_foreach_pow.ScalarList"}
 SAMPLES = """
 import sys, torch
 from pathlib import Path
-from derivlint.verify.inputs.sources import stems_with_samples
+from derivlint.verify.inputs.samples import stems_with_samples
 from derivlint.verify.inputs.stored import write_inputs
 torch.manual_seed(0)
 def r(*shape):

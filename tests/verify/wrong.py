@@ -75,7 +75,7 @@ MORE_ENTRIES = """
 SAMPLES = """
 import sys, torch
 from pathlib import Path
-from derivlint.verify.inputs.sources import stems_with_samples
+from derivlint.verify.inputs.samples import stems_with_samples
 from derivlint.verify.inputs.stored import write_inputs
 torch.manual_seed(0)
 for dtype in ("float64", "complex128"):

@@ -1,23 +1,22 @@
-"""Derives facts about the functions of a C++ source file from their bodies."""
+"""Facts about the functions of a C++ source file, derived from their bodies."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
 
-from derivlint.bodies.definedness import unguarded_parameters
 from derivlint.bodies.following import ExecutionResult, execute
 from derivlint.cpp.declarations.definitions import FunctionDefinition, function_definitions
-from derivlint.formula import Name, walk
+from derivlint.formula import Binary, Call, Conditional, Expr, Lambda, Member, Name, Node, Unary, walk
 from derivlint.formula.analysis import unknown_if_it_fails
 from derivlint.formula.budget import BudgetError
-from derivlint.formula.nodes import LambdaParam
+from derivlint.formula.nodes import Block, Declaration, ExpressionStatement, LambdaParam, ReturnStatement, Statement
 from derivlint.operators.reference.derived import Derived
 from derivlint.operators.reference.sums import Sum, Value, applied, flat, is_several, polynomial_of, variable
-from derivlint.operators.special import ParameterRole, role_of_name
+from derivlint.operators.special import METADATA_MEMBERS, ParameterRole, role_of_name
 
 #: The kind of what is derived of a body: arguments are bound by position.
 _HELPER = "helper"
@@ -164,3 +163,58 @@ def _mistakes(
     read = {name for term in terms for name in (*term.factors, *term.divisors, *term.unclear)}
     lost = gradients if any(term.is_sure for term in terms) and not seeds & read else set()
     return frozenset(lost), frozenset(nonlinear)
+
+
+# ---- parameters that must be defined
+
+
+_ARITHMETIC = frozenset({"+", "-", "*", "/"})
+
+
+def unguarded_parameters(body: Block, tensors: frozenset[str]) -> frozenset[str]:
+    """Return the tensors that a body reads on every path and never tests.
+
+    Any test of a tensor may be a guard: ``x.defined()``, ``f(x)`` in a condition. A parameter that is assigned has
+    another value later.
+    """
+    names: set[str] = set()
+    for statement in body.statements:
+        if not isinstance(statement, (Declaration, ExpressionStatement, ReturnStatement)):
+            # what follows is reached in some cases only
+            break
+        names.update(_read(statement))
+    if not names & tensors:
+        return frozenset()
+    return frozenset(names & tensors - set(_guarded(body)))
+
+
+def _read(node: Node) -> Iterator[str]:
+    """The names whose values operators and methods read, wherever nothing decides whether they do."""
+    if isinstance(node, (Conditional, Lambda)):
+        return
+    if isinstance(node, Binary):
+        if node.op in ("&&", "||"):
+            return
+        if node.op in _ARITHMETIC:
+            yield from _name(node.left)
+            yield from _name(node.right)
+    elif isinstance(node, Unary) and node.op == "-":
+        yield from _name(node.operand)
+    elif isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name not in METADATA_MEMBERS:
+        yield from _name(node.callee.object)
+    for child in node.children:
+        yield from _read(child)
+
+
+def _name(node: Expr) -> Iterator[str]:
+    if isinstance(node, Name) and node.simple is not None:
+        yield node.simple
+
+
+def _guarded(body: Statement) -> Iterator[str]:
+    """Yield the names that are tested or assigned."""
+    for node in walk(body):
+        if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name in METADATA_MEMBERS:
+            yield from _name(node.callee.object)
+        elif isinstance(node, Binary) and node.op == "=":
+            yield from _name(node.left)

@@ -4,7 +4,7 @@ Read :mod:`derivlint.cli.main` first, which imports each command on demand, then
 
 Each other command is the module of its name.
 
-        checking       ``check``, with its fixes, suppressions and watching; ``run`` checks the files
+    checking       ``check``, with its fixes, suppressions and watching; ``run`` checks the files
     verification   ``verify``
     emission       ``emit`` and ``show``
     shared         what commands share: options, settings, exit statuses; ``terminal`` is the only module that prints

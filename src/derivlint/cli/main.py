@@ -21,7 +21,7 @@ COMMANDS = {
     "completion": "derivlint.cli.completion",
     "coverage": "derivlint.cli.coverage",
     "derive": "derivlint.cli.derive",
-    "emit": "derivlint.cli.emission.emit",
+    "emit": "derivlint.cli.emit",
     "index": "derivlint.cli.index",
     "lsp": "derivlint.cli.lsp",
     "model": "derivlint.cli.model",
@@ -30,7 +30,7 @@ COMMANDS = {
     "rule": "derivlint.cli.rules",
     "rules": "derivlint.cli.rules",
     "run": "derivlint.cli.run",
-    "show": "derivlint.cli.emission.show",
+    "show": "derivlint.cli.show",
     "suggest": "derivlint.cli.suggest",
     "verify": "derivlint.cli.verification.verify",
 }

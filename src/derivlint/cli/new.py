@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from derivlint.cli import completing
+from derivlint.cli import completion
 from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.inputs import FallbackPolicy
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=GroupedCommand, short_help="Write the files of a new operator.")
-@click.argument("operator", metavar="OP", shell_complete=completing.operators)
+@click.argument("operator", metavar="OP", shell_complete=completion.operators)
 @source_options
 @click.option("--schema", default="", help="Declare the operator with this schema; OP is its name.")
 @click.option(

@@ -8,7 +8,7 @@ import shutil
 
 import click
 
-from derivlint.cli import completing
+from derivlint.cli import completion
 from derivlint.cli.shared.exits import warn
 from derivlint.cli.shared.terminal import is_terminal, wants_color, write, write_json, write_rendered
 from derivlint.formats.rule_page import rule_document, rule_facts, rule_lines, rule_metadata, rule_page
@@ -39,7 +39,7 @@ def rules(output_format: str) -> None:
 
 
 @click.command(short_help="Explain a rule.")
-@click.argument("name", required=False, shell_complete=completing.rules)
+@click.argument("name", required=False, shell_complete=completion.rules)
 @click.option("--all", "every", is_flag=True, help="Explain every rule.")
 @click.option(
     "--output-format",

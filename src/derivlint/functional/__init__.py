@@ -13,16 +13,14 @@ from typing import Any
 import torch
 
 from derivlint.functional.checking import CheckError, check
-from derivlint.functional.householder import (
-    householder_product_backward,
-    householder_product_jvp,
-    ormqr_backward,
-)
 from derivlint.functional.library import Entry, applied, broadcast, define, fake, not_differentiable, register
 from derivlint.functional.linalg import (
+    householder_product_backward,
+    householder_product_jvp,
     linalg_det_backward,
     linalg_det_jvp,
     linalg_matrix_exp_differential,
+    ormqr_backward,
 )
 from derivlint.functional.reductions import (
     cumprod_jvp,

@@ -8,5 +8,5 @@ Terms, each with its module:
 - document analysis (``analysis``): the model of the last valid text of a file
 - code action (``code_actions``): a fix of a finding, or a change of an entry
 - feature (``features``): a function of an analysis and an offset, without protocol
-- position mapper (``position_mapper``): converts offsets of the analysis to positions of the protocol (``transport``)
+- position mapper (``position_mapper``): converts offsets of the analysis to positions of the protocol (``documents``)
 """

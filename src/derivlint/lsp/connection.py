@@ -7,8 +7,8 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any, BinaryIO
 
+from derivlint.lsp.protocol import MAX_LINE, MalformedError, WireError, read_message, standard_input
 from derivlint.lsp.server import DerivlintServer
-from derivlint.lsp.transport.protocol import MAX_LINE, MalformedError, WireError, read_message, standard_input
 
 logger = logging.getLogger("derivlint.lsp")
 

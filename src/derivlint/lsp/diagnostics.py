@@ -16,8 +16,7 @@ from msgspec.structs import replace
 
 from derivlint.formats.text import rule_url
 from derivlint.lint import Diagnostic, Related, Severity
-from derivlint.lsp.documents import uri_of
-from derivlint.lsp.transport.positions import Positions
+from derivlint.lsp.documents import Positions, uri_of
 from derivlint.source import SourceFile, Span
 
 SOURCE = "derivlint"

@@ -7,9 +7,8 @@ from msgspec import Struct
 
 from derivlint.lint import TextEdit
 from derivlint.lsp.analysis import CheckedDocument, DocumentAnalysis, FileSpan
-from derivlint.lsp.documents import uri_of
-from derivlint.lsp.transport.capabilities import Client
-from derivlint.lsp.transport.positions import Positions
+from derivlint.lsp.client import Client
+from derivlint.lsp.documents import Positions, uri_of
 from derivlint.source import SourceFile, Span
 
 

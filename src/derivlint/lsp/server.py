@@ -14,6 +14,7 @@ from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInva
 from pygls.lsp.server import LanguageServer
 
 from derivlint.lsp.analysis import CheckedDocument
+from derivlint.lsp.client import Client, trust_in
 from derivlint.lsp.code_actions import FIX_ALL, KINDS, Action, actions, fixed, suggested
 from derivlint.lsp.diagnostics import (
     SOURCE,
@@ -25,6 +26,7 @@ from derivlint.lsp.diagnostics import (
     unchecked_diagnostic,
 )
 from derivlint.lsp.position_mapper import PositionMapper
+from derivlint.lsp.protocol import Protocol, wait_for_exit
 from derivlint.lsp.requests import (
     GENERATED_CODE,
     REQUESTS,
@@ -35,8 +37,6 @@ from derivlint.lsp.requests import (
     workspace_symbols,
 )
 from derivlint.lsp.session import OpenFile, Outcome, Session
-from derivlint.lsp.transport.capabilities import Client, trust_in
-from derivlint.lsp.transport.protocol import Protocol, wait_for_exit
 from derivlint.lsp.workspace import WATCHED, Project, Projects
 from derivlint.source import Span
 from derivlint.version import __version__

@@ -33,7 +33,7 @@ from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS
 from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR
 from derivlint.model.scope import is_internal, visible_names
 from derivlint.operators import Book
-from derivlint.operators.siblings import forgotten_methods, siblings, truth_methods
+from derivlint.operators.common_mistakes import forgotten_methods, siblings, truth_methods
 from derivlint.operators.special import WHERE
 from derivlint.repair.slips import Change, Slip
 

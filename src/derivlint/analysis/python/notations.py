@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.formula.python.parts import PYTHON_STRING, Part
-from derivlint.operators.python import notations
+from derivlint.operators.common_mistakes import notations
 
 
 class Notation(Struct, frozen=True):

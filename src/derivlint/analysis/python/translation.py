@@ -32,7 +32,7 @@ from derivlint.formula.python.reader import read_python
 from derivlint.model import DerivativeFormula, Model
 from derivlint.model.generated.typing import has_sound_key
 from derivlint.model.scope import undeclared_names, visible_names
-from derivlint.operators.python import builtins
+from derivlint.operators.common_mistakes import builtins
 from derivlint.source.lazy import cached_property
 
 #: The number of combinations of alternatives that are tried, and of those that the parts around them try.

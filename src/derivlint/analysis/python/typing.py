@@ -11,7 +11,7 @@ from derivlint.formula import Call, Name, parse_formula
 from derivlint.model import DerivativeFormula, Model
 from derivlint.model.generated.evaluation import Evaluation, Mode, Origin
 from derivlint.model.scope import variables, visible_names
-from derivlint.operators.python import notations
+from derivlint.operators.common_mistakes import notations
 
 #: So many expressions are typed for one formula; of more alternatives the first ones are taken.
 MAX_TYPED = 200

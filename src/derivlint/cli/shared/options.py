@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from derivlint.cli import completing
+from derivlint.cli import completion
 from derivlint.lint import Confidence, Severity
 from derivlint.project.globs import PathGlob
 from derivlint.source.reading import accept_special
@@ -75,7 +75,7 @@ def ops_option(help: str) -> Callable[[Command], Command]:
         multiple=True,
         callback=rule_names,
         metavar="NAMES",
-        shell_complete=completing.operators,
+        shell_complete=completion.operators,
         help=help,
     )
 
@@ -108,7 +108,7 @@ def operator_options(function: Command) -> Command:
         click.option(
             "--torch",
             metavar="VERSION|installed",
-            shell_complete=completing.versions,
+            shell_complete=completion.versions,
             help="Use the operators of release 2.1 to 2.15 or of the installed torch.",
         ),
         click.option(
@@ -149,7 +149,7 @@ def emission_options(function: Command) -> Command:
             multiple=True,
             callback=rule_names,
             metavar="NAMES",
-            shell_complete=completing.rules,
+            shell_complete=completion.rules,
             help="Disregard errors of these rules.",
         ),
         click.option("--allow-errors", is_flag=True, help="Emit despite errors."),
@@ -165,7 +165,7 @@ def settings_options(function: Command) -> Command:
         "multiple": True,
         "callback": rule_names,
         "metavar": "NAMES",
-        "shell_complete": completing.rules,
+        "shell_complete": completion.rules,
     }
     options = [
         click.option("--select", **names, help="Run only these rules: names, patterns (missing-*), groups, or ALL."),

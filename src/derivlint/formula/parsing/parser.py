@@ -11,9 +11,8 @@ from derivlint.formula.nodes import MAX_DEPTH, depth
 from derivlint.formula.parsing.angles import mark_angles, mark_casts
 from derivlint.formula.parsing.diagnose import diagnose
 from derivlint.formula.parsing.lambdas import mark_lambdas
-from derivlint.formula.parsing.lexical import lexical_problem
+from derivlint.formula.parsing.lexical import lexical_problem, suspicious_problem
 from derivlint.formula.parsing.parse_table import formula_table
-from derivlint.formula.parsing.suspicious import suspicious_problem
 from derivlint.formula.parsing.tokens import SyntaxProblem, SyntaxProblemKind, tokens
 from derivlint.formula.vocabulary import SEMICOLON, TRIVIA, Token
 

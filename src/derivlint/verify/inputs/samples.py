@@ -14,7 +14,9 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 #: Inputs with more elements are skipped: a formula for ten elements is one for a thousand.
@@ -300,3 +302,41 @@ def _run_in_place(info: Any, sample: Any) -> None:
     except Exception:
         # not every sample can be modified in place
         pass
+
+
+# ---- the OpInfos of operators
+
+
+PATH = Path(__file__).parent.parent / "data" / "sample_sources.txt"
+
+
+def table_text(version: str, sources: Mapping[str, Iterable[str]]) -> str:
+    """The table: the version of PyTorch, and a line for each stem of operators."""
+    lines = (f"{operator}: {' '.join(infos)}\n" for operator, infos in sorted(sources.items()))
+    return "".join((f"# PyTorch {version}, by python -m tools.sample_sources\n", *lines))
+
+
+@cache
+def _table() -> tuple[str, dict[str, tuple[str, ...]]]:
+    head, *lines = PATH.read_text(encoding="utf-8").splitlines()
+    pairs = (line.partition(": ") for line in lines)
+    return head.split()[2].rstrip(","), {operator: tuple(infos.split()) for operator, _, infos in pairs}
+
+
+def stems_with_samples() -> tuple[str, ...]:
+    """The stems of operators that have inputs."""
+    return tuple(_table()[1])
+
+
+def sample_sources(stems: Iterable[str], version: str) -> set[str] | None:
+    """Return the names of the OpInfos for stems of operators, or None if only a recording of all of them tells.
+
+    Args:
+        stems: the operators (:func:`derivlint.verify.inputs.samples.stem`).
+        version: of the installed PyTorch; operators without OpInfos in the table's PyTorch may have some in another.
+    """
+    written, table = _table()
+    stems = set(stems)
+    if version != written and not stems <= table.keys():
+        return None
+    return {info for name in stems for info in table.get(name, ())}

@@ -19,8 +19,7 @@ from typing import Any
 from derivlint.compiler.children import HungError, PythonChild, lines_of
 from derivlint.source import is_own, locked
 from derivlint.verify.inputs.recipes import operators_with_like_inputs
-from derivlint.verify.inputs.samples import Recording, record, stem
-from derivlint.verify.inputs.sources import sample_sources
+from derivlint.verify.inputs.samples import Recording, record, sample_sources, stem
 from derivlint.verify.inputs.stored import DamagedError, Inputs, StoredInputs, write_inputs
 from derivlint.verify.processes.process import HUNG, IDLE, early_exit
 from derivlint.verify.unchecked import SkipReason, StoppedError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from derivlint.cli import completing
+from derivlint.cli import completion
 from derivlint.cli.shared.exits import warn
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.loading import load_model
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=GroupedCommand, short_help="Print the C++ generated for an operator.")
-@click.argument("operator", metavar="OP", shell_complete=completing.operators)
+@click.argument("operator", metavar="OP", shell_complete=completion.operators)
 @source_options
 def show(
     operator: str, paths: tuple[str, ...], no_config: bool, stdin_filename: str | None, **setting_options: Any

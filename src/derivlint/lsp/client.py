@@ -8,8 +8,7 @@ from typing import Any
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
-from derivlint.lsp.documents import uri_of
-from derivlint.lsp.transport.positions import preferred_encoding
+from derivlint.lsp.documents import preferred_encoding, uri_of
 
 #: The name of the client whose derivlint extension has the command that shows the C++ of an entry.
 VS_CODE = "Visual Studio Code"

@@ -29,7 +29,7 @@ from pygls.exceptions import (
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.language_server import lsp_method
 
-from derivlint.lsp.transport.positions import preferred_encoding
+from derivlint.lsp.documents import preferred_encoding
 
 logger = logging.getLogger("derivlint.lsp")
 

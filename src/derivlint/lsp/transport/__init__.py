@@ -1,1 +1,0 @@
-"""The transport: the protocol and its frames (``protocol``), capabilities of clients, and encodings of positions."""
