@@ -113,7 +113,7 @@ def test_what_numbers_find_is_explained(run: Run) -> None:
     """Names that no rule has are explained by what they say, and by where more stands."""
     outcome = run("rule", "wrong-vjp")
     assert outcome.status == 0
-    assert outcome.out.startswith("# wrong-vjp\n\nThe gradient is not that of the operator, by finite differences.\n")
+    assert outcome.out.startswith("# wrong-vjp\n\nThe gradient differs from finite differences of the operator.\n")
     assert "docs/guides/verify.md" in outcome.out
     (item,) = json.loads(run("rule", "crash", "--output-format", "json").out)["rules"]
     assert item["summary"] == "Evaluating the formula raises an error or ends the process."
