@@ -44,7 +44,7 @@ class SizesOf:
         for node in graph.walk():
             operands = tuple(numbers.get(value, -1) for value in node.inputs)
             attributes = tuple(sorted((name, repr(value)) for name, value in node.attributes.items()))
-            inferred = self._found(node, sizes)
+            inferred = self._result_sizes(node, sizes)
             for place, value in enumerate(node.outputs):
                 numbers[value] = self._number((node.kind, place, operands, attributes))
                 if not value.type.is_tensor:
@@ -54,7 +54,7 @@ class SizesOf:
         return sizes
 
     @staticmethod
-    def _found(node: GraphNode, sizes: Mapping[GraphValue, Sizes]) -> Sizes | None:
+    def _result_sizes(node: GraphNode, sizes: Mapping[GraphValue, Sizes]) -> Sizes | None:
         """Return the sizes of a node's result, or None if they are its own."""
         if node.kind == CONSTANT:
             return frozenset()

@@ -152,9 +152,11 @@ class _Run(Struct, frozen=True):
         loaded = self._loaded(paths, program)
         parts = parts_to_replace(loaded.model, self.ops)
         if not parts:
-            self._say(f'no entry of "{loaded.source.path}" differs from the installed PyTorch; running on stock')
+            self._report_step(
+                f'no entry of "{loaded.source.path}" differs from the installed PyTorch; running on stock'
+            )
             return [], program
-        self._say(f"replacing {', '.join(part.label for part in parts)}")
+        self._report_step(f"replacing {', '.join(part.label for part in parts)}")
         least = Severity.ERROR if self.quiet else Severity.INFO
         print_findings(loaded.model, [item for item in findings_in(loaded, parts) if item.severity >= least], "auto")
         began = time.monotonic()
@@ -163,7 +165,7 @@ class _Run(Struct, frozen=True):
 
                 def show(step: str) -> None:
                     if _DONE.search(step):
-                        self._say(step)
+                        self._report_step(step)
                     else:
                         progress(step)
 
@@ -184,7 +186,7 @@ class _Run(Struct, frozen=True):
         watch_paths([loaded.source.path, *([program.text] if program.kind == "file" else [])])
         return loaded
 
-    def _say(self, text: str) -> None:
+    def _report_step(self, text: str) -> None:
         if not self.quiet:
             warn(text)
 
@@ -193,10 +195,10 @@ class _Run(Struct, frozen=True):
             nodes = ", ".join(dict.fromkeys(node for node in replacement.nodes.values() if node is not None))
             count = counted(len(replacement.nodes), "kernel")
             state = "compiled" if replacement.is_new else "unchanged since the last run"
-            self._say(f"{replacement.part.label}: {count}, {nodes or 'no node'} ({state})")
+            self._report_step(f"{replacement.part.label}: {count}, {nodes or 'no node'} ({state})")
             for name, reason in replacement.left_out.items():
-                self._say(f"{name} keeps PyTorch's kernel: {reason}")
-        self._say(f"ready in {seconds:.1f} s")
+                self._report_step(f"{name} keeps PyTorch's kernel: {reason}")
+        self._report_step(f"ready in {seconds:.1f} s")
 
     def again(self, paths: tuple[str, ...], words: Sequence[str]) -> None:
         """Compile and run once, in a child process."""
@@ -204,7 +206,7 @@ class _Run(Struct, frozen=True):
         with tempfile.TemporaryDirectory(prefix="derivlint-") as folder:
             task = self._task(libraries, program, Path(folder))
             status = subprocess.run(_command(task, program), check=False).returncode
-        self._say(f"the program ended with status {status}")
+        self._report_step(f"the program ended with status {status}")
 
     def replace_process(self, libraries: Sequence[Path], program: Program) -> NoReturn:
         """Replace this process by the program in a new interpreter; for a comparison, first run it on stock."""
@@ -224,7 +226,7 @@ class _Run(Struct, frozen=True):
             return task
         if not program.kind:
             raise InputError("--compare needs a program to run twice")
-        self._say("running on stock first")
+        self._report_step("running on stock first")
         stock = {**task, "libraries": [], "record": str(folder)}
         status = subprocess.run(_command(stock, program), stdout=subprocess.DEVNULL, check=False).returncode
         if status:

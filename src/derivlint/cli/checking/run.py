@@ -71,7 +71,7 @@ class Run:
         self._suppressing = suppressing
         self._left_out: Counter[str] = Counter()
         self._is_verbose = log is not None
-        self._log = log or _ignore_progress
+        self._log = log or (lambda _: None)
         self._fail_levels: dict[str, Severity] = {}
         self._loaded: dict[Operators, LoadedOperators] = {}
         self._shown: list[Diagnostic] = []
@@ -354,10 +354,6 @@ def cache_is_foreign(folder: Path) -> bool:
     """Whether the cache is inside the repository of a folder, or of the working folder."""
     cache = cache_folder()
     return cache is not None and any(is_inside(cache, repository_of(place)) for place in (folder, Path.cwd()))
-
-
-def _ignore_progress(_: str) -> None:
-    pass
 
 
 def _crash(source: SourceFile, error: Exception) -> Diagnostic:

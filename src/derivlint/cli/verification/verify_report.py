@@ -118,7 +118,9 @@ class VerifyReporter(Struct, frozen=True):
         accepted = {item.entry for item in (*crashes, *as_before) if item.rule == CRASH}
         missing = [reason for reason in unchecked if self._was_due(reason, accepted)]
         problems = [*map(str, missing)]
-        is_vacuous = self._is_vacuous(outcome, judged_diagnostics)
+        requests_any = self.operators is None or bool(self.operators)
+        compares_any = any(state.compared for state in outcome.checked.values())
+        is_vacuous = requests_any and not judged_diagnostics and not compares_any
         if is_vacuous:
             problems.append(_VACUOUS)
         if self.scripts is not None:
@@ -199,11 +201,6 @@ class VerifyReporter(Struct, frozen=True):
             _text(self.model, finding.span),
             item.failure.get("arguments", ""),
         )
-
-    def _is_vacuous(self, outcome: RunOutcome, findings: Sequence[JudgedFinding]) -> bool:
-        """Whether something was requested, and no formula was compared."""
-        is_asked = self.operators is None or bool(self.operators)
-        return is_asked and not findings and not any(state.compared for state in outcome.checked.values())
 
     def _unchecked(self, outcome: RunOutcome) -> list[Unchecked]:
         """Return the unchecked entries and formulas, including operators without a formula."""

@@ -40,7 +40,7 @@ def function_places(headers: tuple[Path, ...], name: str) -> tuple[FileSpan, ...
 
     Files that cannot be read are skipped.
     """
-    paths = dict.fromkeys(path for header in headers for path in (header, *_sources_of(header)))
+    paths = dict.fromkeys(path for header in headers for path in (header, *map(header.with_suffix, _SUFFIXES)))
     return tuple(
         FileSpan(file.source, span, whole)
         for path in paths
@@ -76,10 +76,6 @@ class _File:
                     self.functions.setdefault(name.text, []).append((Span(name.start, name.end), whole))
                 index = close
             index += 1
-
-
-def _sources_of(header: Path) -> tuple[Path, ...]:
-    return tuple(path for suffix in _SUFFIXES if (path := header.with_suffix(suffix)).is_file())
 
 
 def _read(path: Path) -> _File | None:
@@ -204,7 +200,9 @@ def _of_callee(analysis: DocumentAnalysis, callee: Callee) -> tuple[FileSpan, ..
     if not callee.is_method:
         places += function_places(analysis.headers, callee.name)
         places += _bodies_of(analysis.model, callee.name, {(place.source.path, place.span) for place in places})
-    places += [_entry_place(analysis, entry) for entry in entries_serving(analysis.model, natives)]
+    places += [
+        FileSpan(analysis.source, entry.name_span, entry.span) for entry in entries_serving(analysis.model, natives)
+    ]
     return tuple(places)
 
 
@@ -215,10 +213,6 @@ def _bodies_of(model: Model, name: str, declared: Container[tuple[str, Span]]) -
         for body in bodies.functions.get(name, ()):
             if (bodies.source.path, body.name_span) not in declared:
                 yield FileSpan(bodies.source, body.name_span, body.span)
-
-
-def _entry_place(analysis: DocumentAnalysis, entry: Entry) -> FileSpan:
-    return FileSpan(analysis.source, entry.name_span, entry.span)
 
 
 def variable_at(at: AtFormula, formula: DerivativeFormula) -> Variable | None:

@@ -53,7 +53,11 @@ def local_words(at: AtFormula) -> tuple[Word, ...]:
     word, formula = at.word, at.written
     if word is None or word.role != "lambda" or formula is None or at.formula.tree is None:
         return ()
-    lambdas = [node for node in walk(at.formula.tree) if isinstance(node, Lambda) and _declares(node, word.text)]
+    lambdas = [
+        node
+        for node in walk(at.formula.tree)
+        if isinstance(node, Lambda) and any(param.name == word.text for param in node.params)
+    ]
     owner = next((node for node in reversed(lambdas) if node.start <= word.start < node.end), None)
     if owner is None:
         return ()
@@ -66,10 +70,6 @@ def local_words(at: AtFormula) -> tuple[Word, ...]:
         and _holds(owner, item)
         and not any(_holds(node, item) for node in inner)
     )
-
-
-def _declares(node: Lambda, name: str) -> bool:
-    return any(param.name == name for param in node.params)
 
 
 def _holds(node: Node, word: Word) -> bool:

@@ -208,7 +208,11 @@ class SettingsOfFiles:
         self._config_name = config_name
         documents = [pair(item, self._notes, config_name) for item in config if item not in files]
         self._pairs = [read_table(SettingsValue(document, (), document.data)) for document in documents]
-        self._named = self._read_named(Path(files[0])) if files else None
+        self._named: tuple[Settings, Notes] | None = None
+        if files:
+            notes = Notes()
+            document = read_document(Path(files[0]).absolute(), notes)
+            self._named = (Settings() if document is None else read_settings(document)), notes
         self._by_folder: dict[Path, tuple[Settings, Notes]] = {}
 
     def _resolved(self, name: str, value: Any) -> Any:
@@ -223,11 +227,6 @@ class SettingsOfFiles:
             SettingsMistake("", 0, 0, item.warning) for item in selectors if item.warning is not None
         ]
         return tuple(item.selector for item in selectors)
-
-    def _read_named(self, path: Path) -> tuple[Settings, Notes]:
-        notes = Notes()
-        document = read_document(path.absolute(), notes)
-        return (Settings() if document is None else read_settings(document)), notes
 
     def _nearest(self, folder: Path) -> tuple[Settings, Notes]:
         """Return the settings of the configuration nearest to a folder."""

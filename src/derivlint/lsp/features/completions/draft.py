@@ -203,7 +203,8 @@ def open_call(text: str) -> OpenCall | None:
             if kind == "LPAR" and index:
                 start = _operand(items[:index])
                 if start < index and items[index - 1].type in ("IDENT", "TEMPLATE_CLOSE"):
-                    start = _with_scope(items, start)
+                    if start and items[start - 1].type == "SCOPE":
+                        start -= 1
                     name = next(token.text for token in reversed(items[:index]) if token.type == "IDENT")
                     return OpenCall(text[items[start].start : items[index - 1].end], commas, name)
             # a braced list, a subscript or parentheses: continue with the enclosing call
@@ -211,10 +212,6 @@ def open_call(text: str) -> OpenCall | None:
         elif kind == "COMMA" and not depth:
             commas += 1
     return None
-
-
-def _with_scope(items: list[Token], start: int) -> int:
-    return start - 1 if start and items[start - 1].type == "SCOPE" else start
 
 
 def type_of(analysis: DocumentAnalysis, context: CompletionContext, expression: str) -> CppType | None:
