@@ -108,7 +108,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
 
 
 def _own_names(formula: DerivativeFormula) -> dict[str, KeyName]:
-    """The names that the line computes something for: tensor arguments, or outputs."""
+    """Return the names whose derivative the key computes: tensor arguments, or outputs."""
     if formula.role is Role.BACKWARD:
         return {
             name.text: name

@@ -86,7 +86,7 @@ class TypedFormula(Struct, eq=False, dict=True):
         return self._calls[node]
 
     def source_of(self, node: Node | Word) -> str:
-        """The text of a part of the expression as the author wrote it; as it is generated where it is not written."""
+        """Return the source text of a part of the expression, or the generated text if it is not in the source."""
         written = self.evaluation.written_range(node.start, node.end)
         if written is None:
             return self.text[node.start : node.end]
@@ -111,7 +111,7 @@ def typed_formulas(model: Model, entry: Entry) -> Iterator[TypedFormula]:
             yield TypedFormula(evaluation, typed.formula, typed.tree, typed.typer.found, typed.typer.callees)
 
 
-#: What the kernel keeps of a tangent beside the tangent itself.
+#: The values that the kernel saves of a tangent, in addition to the tangent itself.
 RAW = "_raw"
 
 

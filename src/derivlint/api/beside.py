@@ -13,7 +13,7 @@ from derivlint.source import SourceError, SourceFile
 
 #: Of more files none is read: such a folder is not that of one small project.
 MOST = 50
-#: What is longer is not read.
+#: The maximum size of a file.
 MAX_BYTES = 1_000_000
 
 

@@ -108,14 +108,14 @@ class Differentiator:
         """Differentiate a graph.
 
         Args:
-            graph: what is differentiated.
+            graph: the graph.
             wrt: the variables.
             order: how often.
             mode: ``reverse``, from gradients of the result, or ``forward``, from tangents of the variables.
             same_shape: take all operands to have one shape: gradients are not summed after broadcasts.
 
         Raises:
-            InputError: there is no such variable, or no such derivative.
+            InputError: a variable or the derivative does not exist.
         """
         names = [value.name for value in graph.inputs]
         for name in wrt:

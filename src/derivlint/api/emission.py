@@ -108,8 +108,8 @@ class CppOptions(Struct, frozen=True):
     Attributes:
         in_tree: for a build of PyTorch, instead of an extension of an installed one.
         namespace: the namespace of the nodes, None for the default one.
-        shards: into how many files nodes and kernels are divided each.
-        bindings: whether Python is given the classes of nodes.
+        shards: the number of files for nodes, and for kernels.
+        bindings: whether to emit Python bindings of nodes.
         helpers: a FunctionsManual.cpp for functions that PyTorch's library does not export.
         key: the only autograd key that kernels are written for.
         sources: C++ sources of the user.
@@ -172,7 +172,7 @@ def cpp_operators(model: Model, operators: tuple[str, ...] | None, options: CppO
 
 
 def compiled_view(loaded: Loaded, options: CppOptions) -> Loaded:
-    """Return the file as the compiler of an extension reads it: what stands in no header is declared nowhere."""
+    """Return the file as the compiler of an extension sees it: functions without a header are undeclared."""
     is_all = not options.in_tree and options.helpers is None and not loaded.model.is_of_another_release
     return loaded.with_all_declared() if is_all else loaded
 
@@ -197,7 +197,7 @@ def cpp_code(loaded: Loaded, operators: tuple[str, ...] | None, options: CppOpti
         helpers = _helpers(options)
         left_out: dict[str, str] = {}
         if not options.in_tree:
-            # a build of PyTorch needs all kernels, and its own generator copies what it cannot read
+            # a build of PyTorch needs all kernels, and PyTorch's generator copies formulas that it cannot read
             left_out |= unsavable_arguments(model) | unreadable_formulas(model)
             left_out |= {
                 str(function.name): why
@@ -227,7 +227,7 @@ def emission_errors() -> Iterator[None]:
     """Turn the errors of back ends into errors of the user.
 
     Raises:
-        InputError: there is one.
+        InputError: an error occurred.
     """
     from derivlint.emit.files import FilesError
     from derivlint.emit.release import UnsupportedRelease

@@ -54,7 +54,7 @@ def settings_of(folder: Path | None, settings: SettingsLike | None, operators: O
     """Return the settings of a file.
 
     Args:
-        folder: where it is; around a text there is no configuration.
+        folder: its folder, or None for a text, which has no configuration.
         settings: more settings, or the configuration.
         operators: the operators.
 

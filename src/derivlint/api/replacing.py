@@ -101,7 +101,7 @@ def stock_source() -> SourceFile:
 
 
 def parts_to_replace(model: Model, names: tuple[str, ...]) -> list[OperatorGroup]:
-    """The operators of some names, else those whose entries differ from the installed PyTorch's.
+    """Return the named operators, by default those whose entries differ from the installed PyTorch's.
 
     Comments, quotes, folding and the order of entries make no difference.
 
@@ -182,7 +182,7 @@ def replace_operators(
     helpers: Path | None = None,
     progress: Callable[[str], None] = lambda message: None,
 ) -> list[Replacement]:
-    """Compile operators into libraries, one for each part, as far as that is not done yet.
+    """Compile operators into libraries, one per part, unless they are up to date.
 
     Args:
         loaded: the file.

@@ -65,7 +65,7 @@ from derivlint.operators.reference.sums import (
 )
 from derivlint.operators.special import METADATA_MEMBERS, RAISING
 
-#: The number of levels for a call of a lambda, or of a function that takes one, which need more frames.
+#: The number of levels that a call of a lambda, or of a function that takes one, counts as: it needs more frames.
 CALL = 2
 #: Functions that test the kind of a tensor or a number, whatever its value; conversions between types of numbers.
 _QUESTION = re.compile(r"_?is_\w+|is[A-Z]\w*|are(?:Any|All|_)\w*|\w+_is_\w+|\w*wrap_dim\w*|result_type")
@@ -79,7 +79,7 @@ _NONE: frozenset[str] = frozenset()
 _ERRORS_LATER = frozenset({"DelayedError"})
 #: Functions whose result is written before it is read, or has no elements.
 _UNWRITTEN = Book.by_hand("uninitialized")
-#: What is not a number: so is whatever is computed of it, and a function that is linear elsewhere is no other for it.
+#: NaN: values computed from it are NaN, and do not count against linearity.
 _NOT_A_NUMBER = frozenset({"quiet_NaN", "NAN"})
 #: Assertions: their arguments are conditions, which do not affect values.
 _CHECKS = (
@@ -94,7 +94,7 @@ _CHECKS = (
 
 
 class Expressions(Values):
-    """The meanings of expressions."""
+    """Evaluates the expressions of a body."""
 
     def __init__(self, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions, nested: int) -> None:
         """Begin a body, see :func:`derivlint.bodies.following.execute`."""
@@ -106,7 +106,7 @@ class Expressions(Values):
         """Run a statement."""
 
     def otherwise(self, node: Expr) -> Any:
-        """An expression of another kind: nothing varies."""
+        """Evaluate an expression of any other kind as constant."""
         return CONSTANT
 
     def name(self, node: Name) -> Any:
@@ -135,7 +135,7 @@ class Expressions(Values):
     postfix = unary
 
     def cast(self, node: Cast) -> Any:
-        """A cast: what is cast."""
+        """Evaluate the operand of a cast."""
         return self.of(node.operand)
 
     def binary(self, node: Binary) -> Any:
@@ -155,7 +155,7 @@ class Expressions(Values):
         return self._curved(first, second)
 
     def conditional(self, node: Conditional) -> Any:
-        """One of two values."""
+        """Evaluate a conditional expression."""
         condition = self.sum(node.condition)
         cases = possible_branches(node, self.of, NeverError)
         if len(cases) == 1:
@@ -167,11 +167,11 @@ class Expressions(Values):
         return tuple(map(self.of, node.items)) if node.items else ABSENT
 
     def construct(self, node: Construct) -> Any:
-        """An object built of a list."""
+        """Evaluate the arguments of a constructed object."""
         return self.of(node.braces)
 
     def index(self, node: Index) -> Any:
-        """An item of a list, or a part of a tensor."""
+        """Evaluate a subscript: an item of a list, or a part of a tensor."""
         if len(node.args) != 1:
             return opaque_in(self.sum(node.object))
         self.of(node.args[0])
@@ -181,17 +181,17 @@ class Expressions(Values):
         return self.flattened(held)
 
     def member(self, node: Member) -> Any:
-        """A member of what is not a tensor."""
+        """Evaluate a member of an object other than a tensor."""
         return self.flattened(self.of(node.object))
 
     def lambda_(self, node: Lambda) -> Any:
-        """A lambda, which is run when it is called."""
+        """Return the closure of a lambda, which runs when it is called."""
         return Closure(node)
 
     # ---- calls
 
     def call(self, node: Call) -> Any:
-        """The facts of a call."""
+        """Evaluate a call."""
         callee = node.callee
         if isinstance(callee, Member):
             return self._method(node, callee)
@@ -241,7 +241,7 @@ class Expressions(Values):
         return value
 
     def _look(self, *nodes: Expr) -> None:
-        """Expressions whose values do not count, but what they write does."""
+        """Evaluate expressions for their effects only."""
         for node in nodes:
             if not isinstance(node, Name):
                 self.of(node)
@@ -288,7 +288,7 @@ class Expressions(Values):
         return value
 
     def _higher_order(self, values: list[Any]) -> Any:
-        """A function that is given a lambda: what it does with it is not known, only what it could give."""
+        """Approximate an unknown function that takes a lambda: its value depends on the lambda's possible results."""
         return opaque_in(
             *(
                 self.flattened(self._applied(value, [opaque_in(*map(self.flattened, values))] * len(value.node.params)))
@@ -299,7 +299,7 @@ class Expressions(Values):
         )
 
     def _inlined(self, definition: FunctionDefinition, values: list[Any]) -> Any:
-        """A function of the same file that is given a lambda: its body is run here."""
+        """Run the body of a function of the same file that takes a lambda."""
         self.budget.enter(CALL)
         self._depth += 1
         outer = self.state
@@ -317,7 +317,7 @@ class Expressions(Values):
         return CONSTANT if returned is None else returned
 
     def _macro(self, node: Call) -> Any:
-        """A macro: the lambda in it is run, as ``AT_DISPATCH_FLOATING_TYPES`` does."""
+        """Run the lambda in a macro, as ``AT_DISPATCH_FLOATING_TYPES`` does."""
         value: Any = CONSTANT
         for argument in node.args:
             held = self.of(argument)

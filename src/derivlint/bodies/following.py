@@ -1,8 +1,8 @@
 """Symbolic execution of a body: values as sums of products of its parameters.
 
-Statements are run in order over what is known of the variables. Branches are joined: what only one of them does is not
-sure. A loop is run to a fixpoint. A statement that is not understood makes its variables opaque, and all values that
-depend on them.
+Statements run in order on abstract values of the variables. Branches are joined: effects of a single branch are
+uncertain. A loop runs to a fixpoint. An unknown statement makes its variables opaque, and all values that depend on
+them.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class ExecutionResult(Struct, frozen=True):
     """The result of executing a body.
 
     Attributes:
-        value: what it returns: a sum or a tuple of values; None if it never returns a value.
-        returns: the parameters of which every ``return`` gives one, or a view of one.
-        is_exact: whether every statement was understood.
+        value: the returned value, a sum or a tuple; None if it never returns a value.
+        returns: the parameters of which every ``return`` returns one, or a view of one.
+        is_exact: whether all statements are known.
     """
 
     value: Any
@@ -117,7 +117,7 @@ class _Execution(Expressions):
         return StatementEnd()
 
     def _sequence(self, statements: tuple[Statement, ...], position: int) -> StatementEnd:
-        """Run statements one after the other, from a position on."""
+        """Run statements in order, from a position on."""
         while position < len(statements):
             statement = statements[position]
             position += 1
@@ -241,7 +241,7 @@ def _same(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
 
 
 def _written(loop: Loop) -> frozenset[str]:
-    """The variables that a loop may change."""
+    """Return the variables that a loop may change."""
     names = set()
     for node in walk(loop.body):
         if isinstance(node, Name) and node.simple is not None:

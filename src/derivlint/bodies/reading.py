@@ -18,14 +18,14 @@ from derivlint.operators.reference.derived import Derived
 from derivlint.operators.reference.sums import Sum, Value, applied, flat, is_several, polynomial_of, variable
 from derivlint.operators.special import METADATA_MEMBERS, ParameterRole, role_of_name
 
-#: The kind of what is derived of a body: arguments are bound by position.
+#: The kind of derived facts: arguments are bound by position.
 _HELPER = "helper"
 _TENSORS = re.compile(r"\b(?:Tensor|TensorList|ITensorListRef|Variable|variable_list)\b")
 #: A tensor, and not an optional or a list of them.
 _TENSOR = re.compile(r"(?:const\s+)?(?:at::|torch::)?(?:Tensor|Variable)\s*&?")
 _NUMBERS = re.compile(r"\b(?:Scalar|double|float)\b")
 _NONE: frozenset[str] = frozenset()
-#: How many levels a function is that is followed because another one calls it.
+#: The number of levels that a call of another function of the file counts as.
 NESTED = 8
 
 
@@ -34,7 +34,7 @@ class Helper(Struct, frozen=True):
 
     Attributes:
         definition: the function.
-        derived: what it is linear in and how it conjugates; None if that is not known.
+        derived: its linear arguments and their conjugation, or None if unknown.
         returns: the parameters that every ``return`` gives back, as they are or as what may be a view.
         lost: the gradients that have no part in what it returns, although it is not zero.
         nonlinear: the gradients that it is surely not linear in.
@@ -55,7 +55,7 @@ def read_helpers(text: str) -> tuple[Helper, ...]:
 
 
 class _BodyReader:
-    """The functions of a file, each followed when it is first asked for."""
+    """The functions of a file, executed on demand."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -80,11 +80,11 @@ class _BodyReader:
         return self._found[position]
 
     def has(self, name: str) -> bool:
-        """Whether there is a function of that name."""
+        """Whether the file has a function of a name."""
         return name in self._by_name
 
     def definition(self, name: str, count: int) -> FunctionDefinition | None:
-        """The only function of that name and number of parameters."""
+        """Return the only function with a name and number of parameters, or None."""
         candidates = [self._definitions[at] for at in self._by_name[name] if len(self._definitions[at].params) == count]
         return candidates[0] if len(candidates) == 1 else None
 
@@ -109,7 +109,7 @@ class _BodyReader:
     def _read(self, definition: FunctionDefinition, nested: int) -> Helper:
         params = definition.params
         if any(not param.name for param in params):
-            # what has no name is not read: it must not be taken for another parameter
+            # a parameter without a name is not read, and must not be taken for another one
             params = tuple(param for param in params if param.name)
         tensors = {param.name for param in definition.params if _TENSORS.search(self._type(param))}
         seeds = frozenset(name for name in tensors if role_of_name(name).is_seed)
@@ -152,10 +152,10 @@ def _derived(definition: FunctionDefinition, executed: ExecutionResult) -> Deriv
 def _mistakes(
     definition: FunctionDefinition, derived: Derived, seeds: frozenset[str]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """The gradients of a backward helper that have no part in its value, and those that it is surely not linear in."""
+    """Return a backward helper's gradients without effect on its value, and those in which it is not linear."""
     roles = {name: role_of_name(name) for name in seeds}
     gradients = {name for name, role in roles.items() if role is ParameterRole.GRADIENT}
-    # by its name it computes gradients that are linear in those of outputs
+    # its name implies that it is linear in the gradients of the outputs
     if "backward" not in definition.name or "double" in definition.name or not gradients:
         return _NONE, _NONE
     terms = [term for output in derived.outputs for term in output.terms]
@@ -180,7 +180,7 @@ def unguarded_parameters(body: Block, tensors: frozenset[str]) -> frozenset[str]
     names: set[str] = set()
     for statement in body.statements:
         if not isinstance(statement, (Declaration, ExpressionStatement, ReturnStatement)):
-            # what follows is reached in some cases only
+            # later statements are reached in some cases only
             break
         names.update(_read(statement))
     if not names & tensors:
@@ -189,7 +189,7 @@ def unguarded_parameters(body: Block, tensors: frozenset[str]) -> frozenset[str]
 
 
 def _read(node: Node) -> Iterator[str]:
-    """The names whose values operators and methods read, wherever nothing decides whether they do."""
+    """Yield the names whose values operators and methods read unconditionally."""
     if isinstance(node, (Conditional, Lambda)):
         return
     if isinstance(node, Binary):

@@ -1,7 +1,7 @@
 """The sizes of a function's results, by running its body over the sizes of its arguments.
 
-An expression that is not understood is unknown, and where it could matter, so is the whole result: an unknown condition
-has to give the same sizes either way. A body is unknown if it writes in a lambda of several statements, through a
+Unsupported expressions are unknown. If they could affect the result, it is unknown as well: the branches of an unknown
+condition must have equal sizes. A body is unknown if it writes in a lambda of several statements, through a
 reference, or in the middle of an expression.
 """
 
@@ -65,17 +65,17 @@ from derivlint.operators.special import RAISING
 #: The functions of the same file, by name and number of arguments.
 Functions = Callable[[str, int], FunctionDefinition | None]
 
-#: So many rounds of a loop are run, and so many steps in all.
+#: The maximum number of iterations of a loop, and of steps in total.
 _ROUNDS, _STEPS = 32, 2000
-#: An expression of so many parts is a step.
+#: The number of nodes that count as a step.
 _PARTS = 20
-#: How many levels a call of a function of the file is, and how many the formula may have that calls one.
+#: The number of levels that a call of a function of the file counts as, and the maximum number of a calling formula.
 _CALL, _FORMULA = 3, 50
 _GOES_ON = object()
 _NAMESPACES = frozenset({"at", "aten"})
 _VIEWS = Book.by_hand("returns-view")
 _CHECKS = ("TORCH_CHECK", "TORCH_INTERNAL_ASSERT", "TORCH_WARN", "AT_ASSERT", "C10_")
-#: What says nothing of sizes but that they fit what is known: these are ordinary tensors of real numbers.
+#: Conditions that are taken to be false: the tensors are ordinary ones of real numbers.
 _NOT = words("areAnyTensorSubclassLike isTensorSubclassLike isComplexType")
 
 
@@ -112,12 +112,12 @@ class _NeverError(Exception):
 def body_sizes(
     definition: FunctionDefinition, functions: Functions, budget: Budget | None = None
 ) -> SizeFunction | None:
-    """The sizes of a function's result by those of its arguments, or None if nothing can be said.
+    """Return the function from sizes of arguments to sizes of the result, or None if it is unknown.
 
     Args:
         definition: the function.
         functions: the functions of the same file.
-        budget: what is left of the execution that calls it; by default each call has a budget of its own.
+        budget: the budget of the calling execution; by default each call has its own.
     """
     if any(not param.name for param in definition.params) or not _is_plain(definition.body):
         return None
@@ -143,7 +143,7 @@ def body_sizes(
 
 
 def _is_plain(body: Block) -> bool:
-    """Whether a body writes only where statements are run: to variables, and into tensors."""
+    """Whether a body writes only in statements: to variables, and into tensors."""
     statements = {
         id(unparenthesized(node.expression)) for node in walk(body) if isinstance(node, ExpressionStatement)
     } | {id(node.step) for node in walk(body) if isinstance(node, Loop) and node.step is not None}
@@ -162,7 +162,7 @@ def _is_plain(body: Block) -> bool:
 
 
 class _Expressions(ExpressionCompiler):
-    """The expressions of bodies over sizes."""
+    """Evaluates the expressions of bodies over sizes."""
 
     unary_operators = UNARY
     binary_operators = BINARY
@@ -177,7 +177,7 @@ class _Expressions(ExpressionCompiler):
         """The value of an expression.
 
         Raises:
-            BudgetError: it takes more than there is.
+            BudgetError: the budget is exhausted.
         """
         cost = self._costs.get(node)
         if cost is None:
@@ -214,7 +214,7 @@ class _Expressions(ExpressionCompiler):
         return self.of(node.braces) if is_list else self.otherwise(node)
 
     def conditional(self, node: Conditional) -> Evaluator:
-        """Either branch where the condition is not known and both are the same."""
+        """Evaluate a conditional; if its condition is unknown, the branches must be equal."""
         condition, then, otherwise = self.of(node.condition), self.of(node.then), self.of(node.otherwise)
 
         def value(values: Mapping[str, Value]) -> Value:
@@ -291,7 +291,7 @@ def _applied(name: str, arguments: list[Evaluator]) -> Evaluator:
 
 
 def _truth(condition: Evaluator, values: Mapping[str, Value]) -> bool | None:
-    """Whether a condition holds, or None if that is not known."""
+    """Whether a condition holds, or None if that is unknown."""
     try:
         answer = condition(values)
     except FAILURES:
@@ -300,7 +300,7 @@ def _truth(condition: Evaluator, values: Mapping[str, Value]) -> bool | None:
 
 
 def _known(value: Value) -> Value:
-    """A value that a variable can have; what has grown too large is not known."""
+    """Return a value, or unknown if it is too large for a variable."""
     return value if is_bounded(value) else UNKNOWN
 
 
@@ -315,7 +315,7 @@ class _SizesRun:
         self._expressions = expressions
         self._values = {name: _known(value) for name, value in values.items()}
         self._budget = expressions.budget
-        #: what is returned where a condition holds that is not known: the rest has to give the same
+        #: the value returned under an unknown condition: other paths must return an equal one
         self._possible: list[Value] = []
 
     def result(self, body: Block) -> Value:

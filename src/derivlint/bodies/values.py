@@ -47,9 +47,9 @@ from derivlint.operators.reference.sums import (
 from derivlint.operators.reference.terms import Parity
 from derivlint.operators.special import REAL_FROM_COMPLEX
 
-#: The expressions and statements of one body that are evaluated at most.
+#: The maximum number of expressions and statements evaluated in a body.
 MAX_STEPS = 60_000
-#: Functions of C++ whose value is one of their arguments, or all of them side by side.
+#: C++ functions whose value is one of their arguments, or a tuple of them.
 TRANSPARENT = words("""
     move forward tie vector optional make_optional TensorList ITensorList ArrayRef Tensor Variable static_cast
     const_cast expect_contiguous MaybeOwned borrowed owned cref ref value get begin end c10 front back
@@ -67,13 +67,13 @@ class Functions(Protocol):
     """The functions of the file that a body is in."""
 
     def has(self, name: str) -> bool:
-        """Whether there is one of that name."""
+        """Whether there is a function with a name."""
 
     def value(self, name: str, arguments: list[Sum], nested: int) -> Value | None:
         """Return the value of a call at a level, or None if it is unknown."""
 
     def definition(self, name: str, count: int) -> FunctionDefinition | None:
-        """The only one of that name and number of parameters."""
+        """Return the only function with a name and number of parameters, or None."""
 
 
 class NeverError(Exception):
@@ -81,7 +81,7 @@ class NeverError(Exception):
 
 
 class Closure(Struct, frozen=True, eq=False):
-    """A lambda as a value; without one, what gives its arguments back."""
+    """A lambda as a value; without one, the identity."""
 
     node: Lambda | None
 
@@ -90,11 +90,11 @@ class StatementEnd(Struct):
     """The ways in which a statement ends.
 
     Attributes:
-        returned: what it returns, where it may return; else None.
+        returned: the returned value if it may return, else None.
         goes_on: whether the next statement may be reached.
-        condition: what it depends on whether it returns.
-        question: that condition, where it depends on one alone.
-        is_otherwise: whether it returns where the condition does not hold.
+        condition: the condition on which it returns.
+        question: that condition, if it is a single one.
+        is_otherwise: whether it returns if the condition does not hold.
     """
 
     returned: Any = None
@@ -121,7 +121,7 @@ class BodyState(Struct):
 
 
 class Values(Analysis[Any]):
-    """Values of expressions where some variables have values, and what writing to these does."""
+    """Evaluates expressions in a state, and applies the effects of writing to variables."""
 
     def __init__(self, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions, nested: int) -> None:
         """Begin a body, see :func:`derivlint.bodies.following.execute`."""
@@ -134,7 +134,7 @@ class Values(Analysis[Any]):
 
     def of(self, node: Expr) -> Any:
         """Evaluate an expression in the current state."""
-        # variables change: what an expression meant earlier is not what it means now
+        # no cache: variables change, and with them the values of expressions
         self.budget.enter()
         try:
             return self._methods[type(node)](self, node)
@@ -142,11 +142,11 @@ class Values(Analysis[Any]):
             self.budget.nested -= 1
 
     def sum(self, node: Expr) -> Sum:
-        """The value of an expression, of a list the sum of its items."""
+        """Evaluate an expression; the value of a list is the sum of its items."""
         return self.flattened(self.of(node))
 
     def flattened(self, value: Any) -> Sum:
-        """A value as a sum; a lambda is constant as long as it is not called."""
+        """Return a value as a sum; a lambda that is not called is constant."""
         if isinstance(value, Closure):
             return CONSTANT
         if is_several(value):
@@ -155,12 +155,12 @@ class Values(Analysis[Any]):
         return as_sum
 
     def _spend(self, values: Iterable[Sum]) -> None:
-        """Pay for a product of values: of each term with each, which are sets of parameters."""
+        """Charge the budget for a product of values, by the number of pairs of terms."""
         *_, second, first = (1, 1, *sorted(len(value.terms) for value in values))
         self.budget.spend(first * second * (10 + self._width) // 200)
 
     def _curved(self, *values: Sum, parity: Parity | None = None) -> Sum:
-        """A function that is linear in none of its arguments; of gradients that is not sure."""
+        """Return the value of a function that is nonlinear in all arguments; uncertain for gradients."""
         curved = curved_in(*values, parity=parity)
         terms = [
             SumTerm(term.linear, term.curved - self._seeds, term.unclear | (term.curved & self._seeds), term.is_sure)
@@ -187,7 +187,7 @@ class Values(Analysis[Any]):
         return asked_as(curved_condition, chosen(CONSTANT, a, b))
 
     def _choice(self, node: Expr | None, condition: Sum, then: Any, otherwise: Any) -> Any:
-        """One of two values, depending on a condition."""
+        """Return the join of two values that depend on a condition."""
         if node is not None:
             held, failed = list(_answers(node, holds=True)), list(_answers(node, holds=False))
             then, otherwise = _of_reals(then, held), _of_reals(otherwise, failed)
@@ -202,7 +202,7 @@ class Values(Analysis[Any]):
     # ---- variables
 
     def _set(self, name: str, value: Any) -> None:
-        """A variable has a value; lists of lists of lists can be longer than there is memory."""
+        """Set a variable; nested lists that could exhaust memory raise ``BudgetError``."""
         if is_several(value) and not is_bounded(value):
             raise BudgetError
         self.state.values[name] = value
@@ -240,7 +240,7 @@ class Values(Analysis[Any]):
         return value
 
     def _write_part(self, target: Expr, value: Sum, *, is_sum: bool = False) -> None:
-        """A part of what a variable holds is written: an item of a list, a view of a tensor."""
+        """Write a part of a variable's value: an item of a list, a view of a tensor."""
         for name in self._roots(target, is_written=True):
             old = self.state.values.get(name)
             if old is None:
@@ -252,7 +252,7 @@ class Values(Analysis[Any]):
                 self.state.values[name] = added(before, value) if is_sum else self._either(CONSTANT, before, value)
 
     def _written_through(self, name: str, value: Any) -> None:
-        """A variable is changed in place: what shares its memory may be, too."""
+        """Change a variable in place, and possibly all variables that share its memory."""
         roots = self.state.roots.get(name, frozenset()) | {name}
         for variable, shared in self.state.roots.items():
             if variable != name and (shared | {variable}) & roots and variable in self.state.values:
@@ -261,7 +261,7 @@ class Values(Analysis[Any]):
                 )
 
     def _roots(self, node: Expr, *, is_written: bool = False) -> frozenset[str]:
-        """The variables whose memory a value may share."""
+        """Return the variables whose memory a value may share."""
         node = unparenthesized(node)
         if isinstance(node, Name):
             name = node.simple or ""
@@ -285,7 +285,7 @@ class Values(Analysis[Any]):
             if name in TRANSPARENT or name in SEVERAL:
                 return _NONE.union(*map(self._roots, node.args))
             if base_name(name) in _VIEWS and node.args:
-                # the first argument of this one is what the second is for
+                # "handle_r_to_c" returns a view of its second argument
                 return self._roots(node.args[1 if name == REAL_FROM_COMPLEX and len(node.args) > 1 else 0])
         if isinstance(node, (BraceList, Construct)):
             items = node.items if isinstance(node, BraceList) else node.braces.items
@@ -294,7 +294,7 @@ class Values(Analysis[Any]):
 
 
 def callee_of(node: Call) -> str:
-    """The name of the function or method that is called; empty if it has none."""
+    """Return the name of the called function or method, or an empty text."""
     callee = node.callee
     if isinstance(callee, Member):
         return callee.name
@@ -302,7 +302,7 @@ def callee_of(node: Call) -> str:
 
 
 def asked_as(condition: Sum, value: Any) -> Any:
-    """A value that is there where a condition says so."""
+    """Return a value that is present under a condition."""
     if is_several(value):
         return tuple(asked_as(condition, item) for item in value)
     if not isinstance(value, Sum) or value is ABSENT or condition == CONSTANT:

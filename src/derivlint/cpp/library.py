@@ -107,7 +107,7 @@ class FoundCallee(NamedTuple):
 
     @property
     def exists(self) -> bool:
-        """Whether there is anything of that name."""
+        """Whether an entity with a name exists."""
         return bool(self.functions) or not self.complete
 
 
@@ -276,7 +276,7 @@ class Library:
         return (*level, *self._operators_in) if GENERATED in level else level
 
     def is_namespace(self, path: str) -> bool:
-        """Whether there is a namespace or a class of that name."""
+        """Whether a namespace or a class with a name exists."""
         return path in self._namespaces
 
     @cached_property

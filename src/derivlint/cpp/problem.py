@@ -60,7 +60,7 @@ class TypeProblemKind(Enum):
     MISPLACED_BRACES = "misplaced-braces"
     #: an assignment to something that is const or a temporary
     NOT_ASSIGNABLE = "not-assignable"
-    #: the type of the whole formula is not what the generated code needs
+    #: the type of the whole formula is not the one that the generated code requires
     RESULT = "result"
     #: a division of integers, which truncates
     INTEGER_DIVISION = "integer-division"

@@ -101,7 +101,7 @@ class Number(Expr, eq=False):
 
     @property
     def spelling(self) -> str:
-        """The number as it is written."""
+        """The number as written."""
         return self.text
 
 
@@ -258,7 +258,7 @@ class Construct(Expr, eq=False):
 if TYPE_CHECKING:
     AnyExpr = Expr
 else:
-    #: The expressions that are kept as data: what is read there has to know the classes.
+    #: The classes of expressions that are serialized.
     _Leaf = Name | Number | String | Char
     _Operation = Unary | Postfix | Cast | Binary | Conditional | Parenthesized
     AnyExpr = _Leaf | _Operation | Call | Member | Index | BraceList | Construct
@@ -331,7 +331,7 @@ class Block(Statement, eq=False):
 
 
 class ExpressionStatement(Statement, eq=False):
-    """An expression for what it does: a call, an assignment; ``x = {a, b}`` has a braced list on the right."""
+    """An expression as a statement: a call or an assignment; ``x = {a, b}`` has a braced list on the right."""
 
     expression: Expr
 
@@ -342,15 +342,15 @@ class ExpressionStatement(Statement, eq=False):
 
 
 class Declared(Node, eq=False):
-    """A variable that is declared, with what it is made of; ``auto [a, b] = f()`` declares two at once.
+    """A declared variable with its initializer; ``auto [a, b] = f()`` declares two at once.
 
     Attributes:
         names: the variables: several of a structured binding.
         type_words: the identifiers of the type, ``const`` and the like included.
         is_binding: whether it is a structured binding.
         is_reference: whether it is a reference or a pointer.
-        value: what comes after ``=``, else None.
-        arguments: what is in parentheses or braces after the name, else None.
+        value: the expression after ``=``, or None.
+        arguments: the arguments in parentheses or braces after the name, or None.
     """
 
     names: tuple[Name, ...]
@@ -409,11 +409,11 @@ class Loop(Statement, eq=False):
     """A loop: ``for (variable : over) body``, ``for (begin; condition; step) body`` or ``while (condition) body``.
 
     Attributes:
-        begin: what is done before the first round.
+        begin: the initialization.
         variable: the variable of a range.
         over: the range.
         condition: the condition.
-        step: what is done after each round.
+        step: the step after each iteration.
         body: the body.
     """
 
@@ -426,13 +426,13 @@ class Loop(Statement, eq=False):
 
     @property
     def children(self) -> tuple[Node, ...]:
-        """Everything that there is of it, in source order."""
+        """All parts that it has, in source order."""
         parts = (self.begin, self.variable, self.over, self.condition, self.step, self.body)
         return tuple(part for part in parts if part is not None)
 
 
 class UnknownStatement(Statement, eq=False):
-    """A statement that is not understood.
+    """A statement outside of the grammar.
 
     Attributes:
         names: the identifiers in it.

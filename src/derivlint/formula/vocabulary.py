@@ -11,7 +11,7 @@ def words(text: str) -> frozenset[str]:
 
 
 TRIVIA = frozenset({"WS", "LINE_COMMENT", "COMMENT"})
-#: Tokens that no expression contains, made for what no terminal matches.
+#: Tokens that no expression contains, for text that no terminal matches.
 BAD = "BAD"
 UNCLOSED_STRING = "UNCLOSED_STRING"
 UNCLOSED_COMMENT = "UNCLOSED_COMMENT"
@@ -48,7 +48,7 @@ class Token(Struct, eq=False):
         text: the source text.
         start: the offset of its first character.
         end: the offset after its last character.
-        info: what the pass between lexer and parser knows about a lambda.
+        info: the info about a lambda from the pass between lexer and parser.
     """
 
     type: str

@@ -1,4 +1,4 @@
-r"""The words of a formula: what text matching sees of it, each with what it really is.
+r"""The words of a formula, as text matching finds them, with their roles.
 
 torchgen finds names with the pattern ``(^|\W)name($|\W)``, so that it sees every run of word
 characters: the member ``grad`` in ``x.grad``, and the word ``floor`` in a string literal. The role distinguishes them.
@@ -51,7 +51,7 @@ def find_words(text: str, tokens: list[Token], lambdas: list[LambdaInfo]) -> tup
     before = kind = ""
     for index, token in enumerate(tokens):
         before, kind = kind, token.type
-        # what lies between two tokens is blank or a comment
+        # text between two tokens is blank or a comment
         if token.start > position + 1:
             _add(words, text, position, token.start, "comment")
         position = token.end

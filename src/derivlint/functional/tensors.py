@@ -39,7 +39,7 @@ class TensorInfo:
         return cls(tuple(tensor.shape), tensor.dtype, tensor.layout, tensor.device)
 
     def zeros(self) -> Tensor:
-        """A tensor of zeros like the one that was saved."""
+        """Return a tensor of zeros like the saved one."""
         return torch.zeros(self.shape, dtype=self.dtype, layout=self.layout, device=self.device)
 
 
@@ -58,7 +58,7 @@ def geometry(tensor: Tensor) -> TensorGeometry:
 
 
 class Duals(list[Tensor]):
-    """The primals of a list of tensors, with the tangents beside them, zeros where there is none."""
+    """The primals of a list of tensors, and their tangents, zeros for missing ones."""
 
     def __init__(self, primals: Iterable[Tensor], tangents: Iterable[Tensor | None]) -> None:
         super().__init__(primals)
@@ -77,7 +77,7 @@ def tangent(value: Tensor | None, primal: Tensor | None) -> Tensor | None: ...
 
 
 def tangent(value: Tensor | None, primal: Tensor | None) -> Tensor | None:
-    """A tangent, zeros where there is none; None for an argument that is None."""
+    """Return a tangent, zeros for a missing one; None for an argument that is None."""
     if value is not None or primal is None:
         return value
     return torch.zeros_like(primal)

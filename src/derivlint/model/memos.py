@@ -122,7 +122,7 @@ class Memos:
         self.indexed, self.answers, self.holding, self.uncertain = {}, {}, {}, None
 
     def has_text(self, text: str) -> bool:
-        """Whether there is an entry with this text."""
+        """Whether an entry has this text."""
         return (text, 0) in self.entries
 
     def entries_of(self, texts: Iterable[str]) -> list[EntryMemos]:

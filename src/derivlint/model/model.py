@@ -222,7 +222,7 @@ class Model(Answers):
 
     @property
     def is_pytorchs_own(self) -> bool:
-        """Whether the file is a complete derivatives.yaml of PyTorch, not that of a back end or a part.
+        """Whether the file is PyTorch's complete derivatives.yaml, not a back end's or a part of it.
 
         It is if there are entries for nearly all operators with foreach functions.
         """

@@ -1,4 +1,4 @@
-"""Text of the user made harmless for terminals and logs: the one place that decides what is shown as an escape.
+"""Escaping of the user's text for terminals and logs; no other module decides which characters are escaped.
 
 A name, a message or a source line may hold anything. What steers a terminal (control codes), reorders or hides text
 (bidirectional marks, zero-width characters) or ends a line where no line ends (CR, NEL, U+2028) is shown as a Python

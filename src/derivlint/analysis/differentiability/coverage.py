@@ -114,11 +114,11 @@ class CoverageOfModel:
             yield function
 
     def is_refused(self, formula: TypedFormula) -> bool:
-        """Whether a formula only raises that there is no derivative."""
+        """Whether a formula only raises an error about a missing derivative."""
         return is_refusal(formula.tree)
 
     def differentiable_forms(self, reason: Reason) -> tuple[str, ...]:
-        """The operators and helpers for the same function as the blamed one with "differentiable" in their names."""
+        """Return the operators and helpers for the same function as the blamed one that are named "differentiable"."""
         if reason.operator is None:
             return ()
         return _differentiable_names(self._model.natives).get(_essence(reason.operator.partition(".")[0]), ())

@@ -27,7 +27,7 @@ from derivlint.schema import NativeFunction
 def contradictions(
     analyses: FormulaAnalyses, body: DispatchBody, differentiability: Differentiability
 ) -> Iterator[Disagreement]:
-    """The forward formula of a dispatch key that contradicts a backward formula; the operator is not in the table.
+    """Find the forward formulas of a dispatch key that contradict a backward formula, without a reference operator.
 
     Only for operators with one output; formulas that use it are skipped, since its value is not known.
     """

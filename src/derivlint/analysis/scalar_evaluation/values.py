@@ -85,7 +85,7 @@ def cast(value: Value, dtype: Value) -> Value:
 
 
 def conj(value: Value) -> Value:
-    """The complex conjugate; a real number stays what it is."""
+    """The complex conjugate; a real number is unchanged."""
     return value.conjugate() if type(value) is complex else value
 
 

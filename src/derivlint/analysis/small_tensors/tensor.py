@@ -20,7 +20,7 @@ from derivlint.operators.shapes.size_values import Sizes, SizesError
 #: A :class:`SmallTensor`, a number, a list, ``None``, ...
 Value = Any
 _MANY = 2048
-#: So many elements a tensor has at most: a formula can ask for any number.
+#: The maximum number of elements of a tensor; a formula can request any number.
 LARGEST = 4096
 
 

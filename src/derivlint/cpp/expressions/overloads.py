@@ -137,7 +137,7 @@ def _is_disputed(arguments: Sequence[Value], viable: list[tuple[Function, list[i
 
 
 def _refusal(conversions: Conversions, functions: list[Function], arguments: Sequence[Value], tried: int) -> Resolution:
-    """Select the argument to blame: the one that every overload refuses, or the only one that an overload refuses."""
+    """Select the argument to blame: the one that every overload rejects, or the only one that some overload rejects."""
     failures: list[tuple[Function, list[int]]] = []
     for function in functions:
         plain = function

@@ -24,8 +24,8 @@ class LambdaInfo(Struct, eq=False):
         end: where it ends.
         capture_end: after the bracket that closes the captures.
         params: the parameters.
-        local_names: the parameters and, in a body of statements, what the statements declare.
-        type_starts: where words stand that belong to types of declarations.
+        local_names: the parameters, and the variables that a body of statements declares.
+        type_starts: the offsets of words in types of declarations.
         uses: the identifiers of outside variables in the captures and in a body of statements.
         body: the tokens of a body of statements.
     """
@@ -80,7 +80,7 @@ def _may_begin(tokens: list[Token], index: int) -> bool:
 
 
 def partners(tokens: list[Token]) -> dict[int, int]:
-    """The closing bracket of each opening one; what does not match has none."""
+    """Return the closing bracket of each opening one that has one."""
     partner: dict[int, int] = {}
     stack: list[int] = []
     for index, token in enumerate(tokens):
@@ -135,11 +135,11 @@ def _is_single_return(tokens: list[Token], brace: int, closing: int, partner: di
 
 
 def read_params(tokens: list[Token], info: LambdaInfo | None = None) -> tuple[LambdaParam, ...]:
-    """The parameters between the parentheses of a lambda or a function; those of a lambda are noted in what is known.
+    """Read the parameters between the parentheses of a lambda or a function; record those of a lambda in its info.
 
     Args:
         tokens: the tokens between the parentheses.
-        info: what is known of the lambda.
+        info: the info of the lambda.
     """
     params = []
     for group in _split_at_commas(tokens):
@@ -182,7 +182,7 @@ def _split_at_commas(tokens: list[Token]) -> list[list[Token]]:
 
 
 def _read_statements(info: LambdaInfo) -> None:
-    """Find what a body of statements declares, and which outside variables it uses."""
+    """Record the variables that a body of statements declares, and the outside variables that it uses."""
     body = info.body
     for index, token in enumerate(body):
         if token.type == "IDENT" and _is_declared(body, index):

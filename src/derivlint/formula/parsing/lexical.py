@@ -170,7 +170,7 @@ def _character(text: str, token: Token) -> SyntaxProblem:
 
 _CLASS_TEMPLATES = words("vector tuple array pair optional complex ArrayRef OptionalArrayRef")
 _CASTS = frozenset({"static_cast", "const_cast", "reinterpret_cast", "dynamic_cast"})
-#: The last tokens of what is never called, see :func:`_is_never_called`.
+#: The last tokens of expressions that are never called, see :func:`_is_never_called`.
 _ENDS_OPERAND = frozenset({"NUMBER", "STRING", "CHAR", "RPAR"})
 _ALWAYS_TEMPLATES = _CLASS_TEMPLATES | _CASTS | {"get"}
 

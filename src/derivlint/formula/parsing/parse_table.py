@@ -28,7 +28,7 @@ class State:
     """A state of the parser.
 
     Attributes:
-        actions: what a terminal means: the next state, or a complete rule.
+        actions: the action for each terminal: the next state, or a complete rule.
         gotos: the state after each symbol that a rule is for.
     """
 

@@ -110,15 +110,15 @@ class SyntaxProblemKind(Enum):
 
 
 class SyntaxProblem(NamedTuple):
-    """Why a text is not a formula.
+    """A syntax error.
 
     Attributes:
         kind: the kind of slip.
-        message: one line that says what is wrong.
+        message: the message, in one line.
         start: where the offending text begins.
         end: where it ends.
-        help: what to do about it, if that is known.
-        related: other places that belong to it, each a message with start and end.
+        help: the remedy, or None.
+        related: related ranges, each with a message, start and end.
     """
 
     kind: SyntaxProblemKind

@@ -1,5 +1,5 @@
-"""Texts that mix Python and C++, as people write them who write Python all day.
+"""Texts that mix Python and C++.
 
 * ``parts.py``: the tokens and the parts of such a text.
-* ``reader.py``: the parser, and where to begin.
+* ``reader.py``: the parser, the first one to read.
 """

@@ -42,15 +42,15 @@ Kind = Literal[
 
 
 class Part(Struct, eq=False):
-    """A part of the text with what it consists of.
+    """A part of the text with its own parts.
 
     Attributes:
-        kind: what it is.
+        kind: its kind.
         start: the offset of its first character.
         end: the offset after its last character.
-        parts: what it consists of, in source order; of a slice its bounds.
-        token: the token that says what it is: an operator, a name, the literal itself.
-        text: what the token says; operators of several words are separated by one blank.
+        parts: its parts in source order; the bounds of a slice.
+        token: its characteristic token: an operator, a name, the literal itself.
+        text: the text of the token; operators of several words are separated by one blank.
     """
 
     kind: Kind

@@ -18,7 +18,7 @@ def product(self: Value, other: Value) -> Value:
 
 @operator("div", "divide", "true_divide")
 def quotient(self: Value, other: Value, rounding_mode: Value = None) -> Value:
-    """The quotient, rounded if asked for."""
+    """The quotient, rounded if requested."""
     if rounding_mode is None:
         return divided(self, other)
     exact = real_only(self) / real_only(other)
