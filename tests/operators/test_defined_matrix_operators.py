@@ -350,6 +350,18 @@ def linear_back() -> tuple[tuple[Any, ...], Any]:
     return (x, grad, weight, [True] * 3), (grad @ weight, grad.mT @ x, grad.sum(0))
 
 
+def convolution_back(order: tuple[int, int, int], *rest: Any) -> tuple[tuple[Any, ...], Any]:
+    """The gradient, the input and the weight in an order, further arguments, and the gradients that follow."""
+    x, weight, bias = (
+        tensor(*shape, seed=seed).requires_grad_() for seed, shape in enumerate(((2, 3, 4, 4), (5, 3, 2, 2), (5,)))
+    )
+    value = torch.nn.functional.conv2d(x, weight, bias, padding=1)
+    grad = tensor(*value.shape, seed=3)
+    tensors = grad, x.detach(), weight.detach()
+    gradients = torch.autograd.grad(value, (x, weight, bias), grad)
+    return (*(tensors[place] for place in order), *rest, [True] * 3), gradients
+
+
 #: Operators that the processor has no kernel for: arguments, and what another operator gives.
 SIBLINGS: dict[str, Callable[[], tuple[tuple[Any, ...], Any]]] = {
     "_cudnn_attention_backward": lambda: attention_back(1, 8, 13, 14),
@@ -375,9 +387,12 @@ SIBLINGS: dict[str, Callable[[], tuple[tuple[Any, ...], Any]]] = {
     "cudnn_batch_norm_backward": batch_norm_back,
     "miopen_batch_norm": lambda: batch_norm(True),
     "miopen_batch_norm_backward": batch_norm_back,
+    "_slow_conv2d_backward": lambda: convolution_back((0, 1, 2), [2, 2], [1, 1], [1, 1]),
+    "convolution_backward_overrideable": lambda: convolution_back((0, 1, 2), [1, 1], [1, 1], [1, 1], False, [0, 0], 1),
     "linear_backward": linear_back,
     "mkldnn_linear": linear,
     "mkldnn_linear_backward": linear_back,
+    "mps_convolution_backward": lambda: convolution_back((1, 0, 2), [1, 1], [1, 1], [1, 1], 1),
     "std_mean": lambda: ((tensor(3, 4), [1]), (tensor(3, 4).std(1), tensor(3, 4).mean(1))),
     "var_mean": lambda: ((tensor(3, 4), [1]), (tensor(3, 4).var(1), tensor(3, 4).mean(1))),
 }

@@ -27,6 +27,12 @@ WRITTEN = {
         "linalg_vector_norm_jvp(x1_p.unsqueeze(-2) - x2_p.unsqueeze(-3), x1_t.unsqueeze(-2) - x2_t.unsqueeze(-3), p, "
         "result, {-1}, false)"
     ),
+    "_foreach_pow.ScalarAndTensor": "pow_backward_exponent(exponent_t.conj(), self, exponent_p, result[i]).conj()",
+    "rrelu_with_noise_": "rrelu_with_noise_backward(self_t, result, noise, lower, upper, training, true)",
+    "linear": (
+        "at::linear(input_t, weight_p, bias_t.defined() ? std::optional<Tensor>(bias_t) : ::std::nullopt) + "
+        "at::linear(input_p, weight_t, ::std::nullopt)"
+    ),
 }
 REFUSED = {
     "grid_sampler_2d": "it has no reference definition",
@@ -57,7 +63,8 @@ def test_what_is_not_written_has_a_reason(judge: Judge, operator: str) -> None:
     assert (suggestion.candidates, suggestion.unsolved) == ((), REFUSED[operator])
 
 
-def test_all_outputs_of_an_entry_are_written(judge: Judge) -> None:
-    suggestions = list(write_missing(judge, Aspect.FORWARD, {"linear_backward"}))
+@pytest.mark.parametrize("operator", ["linear_backward", "mps_convolution_backward"])
+def test_all_outputs_of_an_entry_are_written(judge: Judge, operator: str) -> None:
+    suggestions = list(write_missing(judge, Aspect.FORWARD, {operator}))
     assert [item.target.key for item in suggestions] == ["result0", "result1", "result2"]
     assert all(item.candidates for item in suggestions)

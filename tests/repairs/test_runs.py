@@ -19,6 +19,14 @@ from derivlint.verify.suggestions import run_suggestions
 
 COS = "- name: cos(Tensor self) -> Tensor\n  self: grad * self.sin()\n"
 RIGHT, WRONG = "grad * -self.sin().conj()", "grad * -self.sin() * 2"
+#: Where only another argument has a tangent, that of the bias is a tensor of zeros without memory.
+MKLDNN = """\
+- name: mkldnn_convolution(Tensor self, Tensor weight, Tensor? bias, SymInt[] padding, SymInt[] stride, \
+SymInt[] dilation, SymInt groups) -> Tensor
+  self, weight, bias: "grad.defined() ? convolution_backward_symint(grad, self, weight, bias->sym_sizes(), stride, \
+padding, dilation, false, std::vector<c10::SymInt>(padding.size(), 0), groups, grad_input_mask) \
+: std::tuple<Tensor, Tensor, Tensor>()"
+"""
 OPTIONS = RunOptions(QUICK, dtypes=("float64",), jobs=1, compiles=False)
 
 
@@ -55,5 +63,16 @@ def test_the_command_has_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert run(["suggest", "--verify", str(file), "--output-format", "json"]) == 0
     (suggestion,) = json.loads(capsys.readouterr().out)["suggestions"]
     (candidate,) = suggestion["candidates"]
+    assert (candidate["run"]["reason"], suggestion["refuted"]) == (None, [])
+    assert candidate["run"]["inputs"] > 5
+
+
+def test_tangents_of_absent_arguments_are_guarded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "derivatives.yaml"
+    file.write_text(MKLDNN)
+    assert run(["suggest", "--missing", "forward", "--verify", str(file), "--output-format", "json"]) == 0
+    (suggestion,) = json.loads(capsys.readouterr().out)["suggestions"]
+    (candidate,) = suggestion["candidates"]
+    assert "bias_t.defined() ? " in candidate["formula"]
     assert (candidate["run"]["reason"], suggestion["refuted"]) == (None, [])
     assert candidate["run"]["inputs"] > 5

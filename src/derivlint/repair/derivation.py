@@ -26,12 +26,11 @@ from derivlint.operators.reference.definitions import Definition, definitions, o
 from derivlint.operators.reference.derived import derived
 from derivlint.operators.reference.terms import Polynomial, polynomials
 from derivlint.repair.candidates import Candidate, Target
-from derivlint.repair.dual_text import DualText, UnsupportedError
+from derivlint.repair.dual_text import NO_VALUE, DualText, UnsupportedError, as_optional
 from derivlint.repair.linearization import Linearizer
 from derivlint.schema import Argument, NativeFunction, OptionalType, load_index
 
 GRAD = "grad"
-ABSENT = "::std::nullopt"
 #: Methods that read no tensor elements.
 _METADATA = words("""
     sizes sym_sizes size sym_size numel sym_numel strides sym_strides layout options scalar_type dim defined is_complex
@@ -76,7 +75,8 @@ class Derivation:
         self._moving = [argument.name for argument in info.args_with_derivatives]
         self._definition = operator_named(function)
         self._base = function.name.element_base if function.name.is_foreach else function.name.base
-        self._is_complex = model.book.takes_complex(function)
+        functions = model.natives.named(self._base) if function.name.is_foreach else (function,)
+        self._is_complex = any(map(model.book.takes_complex, functions))
         self.reasons: list[str] = []
 
     def is_forward(self, key: str) -> bool:
@@ -104,7 +104,7 @@ class Derivation:
         place = next((place for place, item in enumerate(outputs) if key in (item.name, f"result{place}")), 0)
         if place == 0:
             yield from self._linear()
-            yield from self._from_backward()
+            yield from self._from_backward(key)
         yield from self._from_definition(place, key)
 
     def _refused(self) -> Iterator[tuple[str, str]]:
@@ -133,12 +133,12 @@ class Derivation:
         polynomial = self._polynomial()
         if self._is_constant_in_values() or (polynomial is not None and self._is_linear(polynomial)):
             if (
-                not set(constants.values()) - {ABSENT}
+                not set(constants.values()) - {NO_VALUE}
                 and len(self._function.schema.returns) == 1
                 and not self._function.name.is_foreach
             ):
                 yield 0.0, AUTO_LINEAR
-            constants = {name: value for name, value in constants.items() if value != ABSENT}
+            constants = {name: value for name, value in constants.items() if value != NO_VALUE}
             yield 0.1, self._call({**{name: name + TANGENT for name in self._moving}, **constants})
         elif polynomial is not None:
             products = [[name for name in term.factors if name in self._moving] for term in polynomial.terms]
@@ -175,7 +175,7 @@ class Derivation:
         trees = [formula.parsed.tree for formula in written if formula is not None and formula.parsed.tree is not None]
         if any(isinstance(node, Name) and node.simple == argument.name for tree in trees for node in walk(tree)):
             return ""
-        return "0" if is_number else ABSENT
+        return "0" if is_number else NO_VALUE
 
     def _products(
         self, polynomial: Polynomial, products: Sequence[Sequence[str]], constants: Mapping[str, str]
@@ -195,12 +195,16 @@ class Derivation:
                 else:
                     argument = next(item for item in self._arguments if item.name == single)
                     absent = isinstance(argument.type, OptionalType)
-                    names[single] = ABSENT if absent else f"at::zeros_like({single}{PRIMAL})"
+                    names[single] = NO_VALUE if absent else f"at::zeros_like({single}{PRIMAL})"
             yield self._call(names)
 
     def _call(self, names: Mapping[str, str]) -> str:
         """A call of the operator itself."""
-        arguments = [names.get(item.name, item.name) for item in self._arguments]
+        arguments = []
+        for item in self._arguments:
+            text = names.get(item.name, item.name)
+            is_undefined = isinstance(item.type, OptionalType) and text in (item.name + PRIMAL, item.name + TANGENT)
+            arguments.append(as_optional(text, self._base)[0] if is_undefined else text)
         function = self._function
         if function.name.is_foreach:
             return f"at::{self._base}({', '.join(arguments)})"
@@ -211,7 +215,7 @@ class Derivation:
             text = f"{arguments[0]}.{callee}({', '.join(arguments[1:])})"
         return text if len(function.schema.returns) == 1 else f"std::get<0>({text})"
 
-    def _from_backward(self) -> Iterator[tuple[float, str]]:
+    def _from_backward(self, key: str) -> Iterator[tuple[float, str]]:
         """The backward formulas with tangents for gradients, which is right for elementwise functions."""
         derivatives = self._info.derivatives
         if not derivatives or any(len(item.var_names) != 1 or item.written is None for item in derivatives):
@@ -236,8 +240,8 @@ class Derivation:
             # a loss: the gradients of its rows do not meet
             (derivative,) = derivatives
             (name,) = derivative.var_names
-            slope = self._moved(derivative, name, "at::ones_like(result)")
-            yield 0.5, f"result.dim() == 0 ? ({slope} * {name}{TANGENT}).sum() : ({slope} * {name}{TANGENT}).sum(-1)"
+            slope = self._moved(derivative, name, f"at::ones_like({key})")
+            yield 0.5, f"{key}.dim() == 0 ? ({slope} * {name}{TANGENT}).sum() : ({slope} * {name}{TANGENT}).sum(-1)"
 
     def _moved(self, derivative: Derivative, name: str, tangent: str = "") -> str:
         """A backward formula with a tangent in place of the gradient."""
@@ -252,7 +256,10 @@ class Derivation:
             for element in ("grads", *self._moving):
                 text = text.replace(f"{element}[i]", element)
         text = substitute(text, names).text
-        return f"({text}).conj()" if self._is_complex else text
+        if not self._is_complex:
+            return text
+        is_call = derivative.written is not None and isinstance(derivative.written.parsed.tree, Call)
+        return f"{text}.conj()" if is_call else f"({text}).conj()"
 
     def _is_pointwise(self, derivative: Derivative) -> bool:
         formula = derivative.written
@@ -399,6 +406,7 @@ _SCALING = Book.by_hand("scales-elements") | words("conj contiguous to")
 #: Elementwise primitives of definitions.
 _ELEMENT_WISE = words("""
     handle_r_to_c zeros_like equal is_number is_complex_tensor refuse value_or conj to full Tensor masked_fill real imag
+    where
 """)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from derivlint.formula.edits import ATOM, Text
+from derivlint.formula.edits import ATOM, CONDITIONAL, Text
+from derivlint.operators import Book
 
+NO_VALUE = "::std::nullopt"
 TRUTHS = {"true": "false", "false": "true"}
 ZERO: Text = ("0", 0)
 
@@ -26,7 +28,7 @@ class DualText(Struct, frozen=True):
         tangent: the tangent, or None if it is zero.
         items: the items of a list or tuple.
         symbolic: whether it consists of symbolic sizes.
-        may_be_absent: whether it is an optional argument.
+        may_be_absent: whether it is an optional argument, or its tangent.
     """
 
     primal: Text | None
@@ -49,6 +51,15 @@ class DualText(Struct, frozen=True):
 
 ABSENT = DualText(None)
 TWO = DualText(("2", ATOM))
+
+
+def as_optional(name: str, operator: str) -> Text:
+    """The primal or tangent of an optional argument, as an optional argument of an operator.
+
+    Without the argument both are undefined tensors, which are values for an operator. A tangent of zeros has no memory.
+    """
+    value = f"{name}.clone()" if operator in Book.by_hand("reads-optional-memory") else name
+    return f"{name}.defined() ? std::optional<Tensor>({value}) : {NO_VALUE}", CONDITIONAL
 
 
 def default_value(text: str | None) -> DualText:

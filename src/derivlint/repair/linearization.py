@@ -35,15 +35,17 @@ from derivlint.operators.reference.derived import derived
 from derivlint.operators.reference.terms import polynomials
 from derivlint.repair.dual_text import (
     ABSENT,
+    NO_VALUE,
     TRUTHS,
     TWO,
     ZERO,
     DualText,
     RefusedCaseError,
     UnsupportedError,
+    as_optional,
     default_value,
 )
-from derivlint.schema import NativeFunction
+from derivlint.schema import NativeFunction, OptionalType
 
 #: Methods that read no element of a tensor, and the form that knows symbolic sizes.
 _METADATA = {
@@ -407,7 +409,7 @@ class _Linearization(Analysis[DualText]):
         return DualText(primal, items=items if count > 1 else None)
 
     def _written(self, name: str, arguments: Sequence[DualText], *, is_method: bool) -> Text:
-        texts = [argument.primal if argument.primal is not None else ("::std::nullopt", ATOM) for argument in arguments]
+        texts = self._arguments(name, arguments)
         if any(argument.symbolic for argument in arguments):
             if self._has_symint(name):
                 name = with_symint(name)
@@ -418,6 +420,21 @@ class _Linearization(Analysis[DualText]):
             return self._made(f"{enclosed(held, ATOM)}.{name}({', '.join(text for text, _ in rest)})")
         namespace = "" if name in _KEPT else "at::"
         return self._made(f"{namespace}{name}({', '.join(text for text, _ in texts)})")
+
+    def _arguments(self, name: str, arguments: Sequence[DualText]) -> list[Text]:
+        """The texts of arguments; those of optional parameters are optional values."""
+        texts = [argument.primal or (NO_VALUE, ATOM) for argument in arguments]
+        undefined = [
+            place
+            for place, argument in enumerate(arguments)
+            if argument.may_be_absent and texts[place][0].endswith((PRIMAL, TANGENT))
+        ]
+        if undefined:
+            parameters = self._function(functional(without_symint(name)), arguments).schema.arguments.flat_non_out
+            for place in undefined:
+                if isinstance(parameters[place].type, OptionalType):
+                    texts[place] = as_optional(texts[place][0], name)
+        return texts
 
     def _has_symint(self, name: str) -> bool:
         return any(function.schema.has_symint for function in self._linearizer.entries.operators.natives.named(name))
@@ -492,7 +509,10 @@ class _Linearization(Analysis[DualText]):
         total = None
         for place, argument in enumerate(arguments):
             if argument.tangent is not None:
-                operands = [DualText(item.tangent) if n == place else item for n, item in enumerate(arguments)]
+                operands = [
+                    DualText(item.tangent, may_be_absent=item.may_be_absent) if n == place else item
+                    for n, item in enumerate(arguments)
+                ]
                 total = self.sum(total, self._written(name, operands, is_method=is_method))
         return total
 
@@ -575,6 +595,15 @@ class _Substitution(_Linearization):
         if not is_method and helper_named(name) is not None and not self._is_operator(name):
             return DualText(None, self._helper(name, passed))
         return DualText(None, self._written(name, passed, is_method=is_method))
+
+    def call(self, node: Call) -> DualText:
+        access = tuple_access(node)
+        held = self.of(access[0]) if access is not None else None
+        if access is None or held is None or held.tangent is None:
+            return super().call(node)
+        if held.tangent == ZERO:
+            return held
+        return DualText(None, self._made(f"std::get<{position_of(access[1])}>({held.tangent[0]})"))
 
     def _is_operator(self, name: str) -> bool:
         return self._linearizer.entries.operators.exists(without_symint(name))

@@ -67,13 +67,13 @@ def backend_convolution(self: Value, weight: Value, bias: Value = None) -> Value
     return _plus(real_only(self) * real_only(weight), bias)
 
 
-@helper("mps_convolution_backward", "mps_convolution_transpose_backward")
-def mps_convolution_backward(self: Value, grad: Value, weight: Value) -> Value:
+@helper("mps_convolution_transpose_backward")
+def mps_convolution_transpose_backward(self: Value, grad: Value, weight: Value) -> Value:
     """The gradients of input, weight and bias."""
     return real_only(grad) * real_only(weight), grad * self, grad
 
 
-@helper("convolution_backward", "convolution_backward_overrideable", "_slow_conv2d_backward", "conv_tbc_backward")
+@helper("convolution_backward", "conv_tbc_backward")
 def convolution_backward(grad: Value, input: Value, weight: Value) -> Value:
     """The gradients of input, weight and bias."""
     return real_only(grad) * real_only(weight), grad * input, grad
