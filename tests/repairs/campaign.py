@@ -130,6 +130,8 @@ class Campaign:
         if target is None:
             return None
         suggestion = suggest(judge, target)
+        if suggestion.error is not None:
+            raise suggestion.error
         seconds = time.process_time() - begin
         texts = [item.candidate.text for item in suggestion.candidates]
         right = formula.text or ""

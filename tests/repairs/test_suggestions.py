@@ -26,8 +26,8 @@ SWAPPED = """\
   target: huber_loss_backward(grad, target, self, reduction, delta)
 """
 RIGHT = "huber_loss_backward(grad, self, target, reduction, delta)"
-#: Formulas of PyTorch's history, by what they need: a guard, the fixes of all findings together, the form of the other
-#: argument's formula, and a helper for one that does not exist.
+#: Formulas of PyTorch's history, by what they need: a guard, the fixes of all findings together, conjugates of several
+#: factors, the form of the other argument's formula, and a helper for one that does not exist.
 HISTORIC = {
     "conv_tbc: self, weight, bias": (
         "conv_tbc_backward(grad, self, weight, bias, pad)",
@@ -35,6 +35,10 @@ HISTORIC = {
     ),
     "addmv: vec": ("mat.t().mv(grad) * alpha", "mat.t().conj().mv(grad) * alpha.conj()"),
     "mul.Tensor: self": ("grad * other", "mul_tensor_backward(grad, other, self.scalar_type())"),
+    "tanh_backward: output": (
+        "-2 * output * grad * grad_output",
+        "-2 * output.conj() * grad.conj() * grad_output",
+    ),
     "max.dim: self": (
         "select_equals_backward(grad, self, result)",
         "value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)",

@@ -23,10 +23,11 @@ from derivlint.formula import (
     Number,
     Parenthesized,
     Unary,
+    apply_edits,
     unparenthesized,
     walk,
 )
-from derivlint.lint.wording import quoted
+from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DerivativeFormula, Model, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS
@@ -39,6 +40,8 @@ from derivlint.repair.slips import Change, Slip
 
 #: So many helpers with a similar name are tried.
 MAX_SIBLINGS = 8
+#: The factors of a product of which all sets are conjugated.
+MAX_FACTORS = 5
 #: How much likelier an argument is lost at the end than anywhere else.
 AT_END = 4
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
@@ -56,6 +59,8 @@ class TreeChanges:
     def __init__(self, model: Model, formula: DerivativeFormula, tree: Expr) -> None:
         self._library = model.typing.library
         self._formula = formula
+        function = formula.entry.function
+        self._is_complex = function is not None and model.book.takes_complex(function.canonical)
         self._text = formula.text or ""
         self._tree = tree
         self._types = _types(formula)
@@ -117,6 +122,19 @@ class TreeChanges:
 
     # ---- nodes
 
+    def _conjugated(self, tree: Expr) -> Iterator[Change]:
+        """Conjugates of several factors of a product: of one, they are put on it like any method."""
+        factors = [factor for factor in _factors(tree) if not isinstance(factor, Number)]
+        if len(factors) > MAX_FACTORS:
+            return
+        for count in range(2, len(factors) + 1):
+            for chosen in combinations(factors, count):
+                edits = [Edit(node.start, node.end, f"{self._operand(node)}.conj()") for node in chosen]
+                text = apply_edits(self._text, edits)
+                whole = Edit(0, len(self._text), text)
+                names = quoted_list([self._of(node) for node in chosen])
+                yield Change(Slip.CONJUGATE, whole, f"{names} are not conjugated")
+
     def _of_whole(self, tree: Expr) -> Iterator[Change]:
         whole = self._operand(tree)
         if isinstance(tree, Binary) and tree.op in ("*", "/"):
@@ -125,6 +143,8 @@ class TreeChanges:
             yield self._replaced(Slip.SIGN, tree, f"-{whole}", "the sign is wrong")
         for factor in ("2", "0.5"):
             yield self._replaced(Slip.FACTOR, tree, f"{whole} * {factor}", f"the factor {factor} is missing")
+        if self._is_complex:
+            yield from self._conjugated(tree)
         if GRAD in self._types:
             n_names = len(self._formula.names)
             nothing = f"std::tuple<{', '.join([_TENSOR] * n_names)}>()" if n_names > 1 else f"{_TENSOR}()"
@@ -380,6 +400,17 @@ class TreeChanges:
             if helper != name and any(item.required <= count <= len(item.parameters) for item in functions):
                 names.append(helper)
         return sorted(names, key=lambda helper: -SequenceMatcher(None, name, helper).ratio())[:MAX_SIBLINGS]
+
+
+def _factors(tree: Expr) -> Iterator[Expr]:
+    """The factors and divisors of a product."""
+    if isinstance(tree, Binary) and tree.op in ("*", "/"):
+        yield from _factors(tree.left)
+        yield from _factors(tree.right)
+    elif isinstance(tree, Unary):
+        yield from _factors(tree.operand)
+    else:
+        yield tree
 
 
 def _base(name: str) -> str:
