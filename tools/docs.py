@@ -11,8 +11,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
-from derivlint.cli.shared.terminal import write
+from derivlint.cli.shared.terminal import CLEAN, FINDINGS, warn, write
 from derivlint.formats.rule_page import rule_page, rule_tables
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from derivlint.cli.shared.exits import USAGE, warn
+from derivlint.cli.shared.terminal import USAGE, warn
 from derivlint.project.errors import InputError
 from derivlint.source import write_file
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from derivlint.cli.main import run
-from derivlint.cli.shared.exits import REPORT_HINT
+from derivlint.cli.shared.terminal import REPORT_HINT
 from derivlint.formula import analysis
 from derivlint.model import build_model
 from derivlint.project.settings import Settings

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
 from derivlint.cli.shared.help import EmitCommand
 from derivlint.cli.shared.loading import (
     load_model,
@@ -19,7 +18,7 @@ from derivlint.cli.shared.loading import (
     warn_of_once_differentiable,
 )
 from derivlint.cli.shared.options import EXISTING, emission_options, source_options
-from derivlint.cli.shared.terminal import show_progress, write
+from derivlint.cli.shared.terminal import CLEAN, FINDINGS, show_progress, warn, write
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.project.loading import require_names

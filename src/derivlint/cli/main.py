@@ -7,8 +7,19 @@ from importlib import import_module
 
 import click
 
-from derivlint.cli.shared.exits import CLEAN, INTERNAL, INTERRUPTED, REPORT_HINT, USAGE, debugging, internal_error, warn
-from derivlint.cli.shared.terminal import failed_stream, print_traceback, report_usage_error
+from derivlint.cli.shared.terminal import (
+    CLEAN,
+    INTERNAL,
+    INTERRUPTED,
+    REPORT_HINT,
+    USAGE,
+    debugging,
+    failed_stream,
+    internal_error,
+    print_traceback,
+    report_usage_error,
+    warn,
+)
 from derivlint.project.errors import InputError
 from derivlint.project.untrusted import VARIABLE, is_requested
 from derivlint.source.reading import forget_accepted

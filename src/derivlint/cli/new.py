@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from derivlint.cli import completion
-from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.inputs import FallbackPolicy
 from derivlint.cli.shared.loading import load_model, warn_of_book
 from derivlint.cli.shared.options import rule_names, source_options
-from derivlint.cli.shared.terminal import write
+from derivlint.cli.shared.terminal import CLEAN, FINDINGS, warn, write
 from derivlint.lint.wording import counted, quoted_list
 from derivlint.project.errors import InputError
 from derivlint.project.operators import load_operators, operators_for

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from derivlint.cli.shared.exits import CLEAN, FINDINGS
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.inputs import FallbackPolicy, ResolvedInputs, resolve_inputs
 from derivlint.cli.shared.options import color_option, inputs, operator_options, settings_options
-from derivlint.cli.shared.terminal import wants_color, write, write_json, write_lines
+from derivlint.cli.shared.terminal import CLEAN, FINDINGS, wants_color, write, write_json, write_lines
 from derivlint.project.errors import InputError, NothingFoundError
 from derivlint.project.files import read_source
 from derivlint.project.operators import LoadedOperators, Operators, load_operators, operators_for, resolve_release

@@ -9,8 +9,7 @@ import shutil
 import click
 
 from derivlint.cli import completion
-from derivlint.cli.shared.exits import warn
-from derivlint.cli.shared.terminal import is_terminal, wants_color, write, write_json, write_rendered
+from derivlint.cli.shared.terminal import is_terminal, wants_color, warn, write, write_json, write_rendered
 from derivlint.formats.rule_page import rule_document, rule_facts, rule_lines, rule_metadata, rule_page
 from derivlint.project.errors import InputError
 from derivlint.project.settings import unknown_rule

@@ -17,12 +17,11 @@ import click
 from msgspec import Struct
 
 from derivlint.cli.checking.watch import run_and_watch, watch_paths
-from derivlint.cli.shared.exits import USAGE, warn
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.inputs import FallbackPolicy, resolve_inputs
 from derivlint.cli.shared.loading import load_model, print_findings
 from derivlint.cli.shared.options import EXISTING, inputs, operator_options, ops_option
-from derivlint.cli.shared.terminal import Progress, results_to_stderr
+from derivlint.cli.shared.terminal import USAGE, Progress, results_to_stderr, warn
 from derivlint.lint import Severity
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError

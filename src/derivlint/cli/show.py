@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from derivlint.cli import completion
-from derivlint.cli.shared.exits import warn
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.loading import load_model
 from derivlint.cli.shared.options import source_options
-from derivlint.cli.shared.terminal import write
+from derivlint.cli.shared.terminal import warn, write
 from derivlint.project.errors import InputError
 from derivlint.project.loading import require_names
 

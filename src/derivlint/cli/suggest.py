@@ -9,11 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from derivlint.cli.shared.exits import CLEAN, FINDINGS, INTERNAL, REPORT_HINT, debugging, warn
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.loading import load_models
 from derivlint.cli.shared.options import color_option, inputs, operator_options
-from derivlint.cli.shared.terminal import Progress, wants_color, write_exactly, write_json, write_lines
+from derivlint.cli.shared.terminal import (
+    CLEAN,
+    FINDINGS,
+    INTERNAL,
+    REPORT_HINT,
+    Progress,
+    debugging,
+    wants_color,
+    warn,
+    write_exactly,
+    write_json,
+    write_lines,
+)
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN

@@ -15,11 +15,10 @@ from derivlint.cli.checking.options import (
     suppression_options,
     watch_option,
 )
-from derivlint.cli.shared.exits import warn
 from derivlint.cli.shared.inputs import FallbackPolicy, resolve_inputs, settings_lines
 from derivlint.cli.shared.options import settings_options, show_options, source_options
 from derivlint.cli.shared.output import CheckCommand, OutputOptions, output_options
-from derivlint.cli.shared.terminal import show_progress, write_names
+from derivlint.cli.shared.terminal import show_progress, warn, write_names
 from derivlint.project.errors import InputError
 from derivlint.project.files import LIST_MARK
 from derivlint.project.settings import SettingsOfFiles

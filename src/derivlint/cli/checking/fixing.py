@@ -11,8 +11,7 @@ import click
 from msgspec.structs import replace
 
 from derivlint.cli.checking.options import FixOptions
-from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
-from derivlint.cli.shared.terminal import results_to_stderr, write_exactly
+from derivlint.cli.shared.terminal import CLEAN, FINDINGS, results_to_stderr, warn, write_exactly
 from derivlint.formats import Report
 from derivlint.lint import Diagnostic, Rule
 from derivlint.lint.fixing import fixable

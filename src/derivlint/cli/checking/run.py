@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from derivlint.cli.shared.exits import (
+from derivlint.cli.shared.terminal import (
     CLEAN,
     FINDINGS,
     INTERNAL,
@@ -19,9 +19,9 @@ from derivlint.cli.shared.exits import (
     USAGE,
     debugging,
     internal_error,
+    show_progress,
     warn,
 )
-from derivlint.cli.shared.terminal import show_progress
 from derivlint.formats import Report
 from derivlint.lint import INTERNAL_ERROR, Confidence, Diagnostic, Severity
 from derivlint.lint.wording import counted, did_you_mean

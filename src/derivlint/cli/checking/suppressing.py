@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from derivlint.cli.checking.options import SuppressionOptions
-from derivlint.cli.shared.exits import CLEAN, FINDINGS, warn
-from derivlint.cli.shared.terminal import results_to_stderr, write_exactly
+from derivlint.cli.shared.terminal import CLEAN, FINDINGS, results_to_stderr, warn, write_exactly
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN

@@ -11,8 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
-from derivlint.cli.shared.exits import warn
-from derivlint.cli.shared.terminal import clear_terminal
+from derivlint.cli.shared.terminal import clear_terminal, warn
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.project.files import STDIN

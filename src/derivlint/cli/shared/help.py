@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import click
 
-from derivlint.cli.shared.exits import warn
+from derivlint.cli.shared.terminal import warn
 
 #: The options of each group, by parameter name; others are listed under ``Options``.
 OPTION_GROUPS: Mapping[str, tuple[str, ...]] = {

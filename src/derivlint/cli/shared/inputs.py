@@ -10,8 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.cli.shared.exits import warn
-from derivlint.cli.shared.terminal import automated
+from derivlint.cli.shared.terminal import automated, warn
 from derivlint.project.errors import InputError, NothingFoundError
 from derivlint.project.files import STDIN, derivatives_files, expand_lists, folder_of
 from derivlint.project.operators import Operators, load_operators, operators_for, resolve_release

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from derivlint.cli.shared.exits import FINDINGS, warn
 from derivlint.cli.shared.inputs import FallbackPolicy, ResolvedInputs, resolve_inputs
+from derivlint.cli.shared.terminal import FINDINGS, warn
 from derivlint.lint.wording import counted, quoted_list
 from derivlint.project.errors import InputError
 from derivlint.project.files import read_source

@@ -13,10 +13,18 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.cli.shared.exits import CLEAN, warn
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.options import color_option
-from derivlint.cli.shared.terminal import terminal_width, text_of, wants_color, write_json, write_lines, write_rendered
+from derivlint.cli.shared.terminal import (
+    CLEAN,
+    terminal_width,
+    text_of,
+    wants_color,
+    warn,
+    write_json,
+    write_lines,
+    write_rendered,
+)
 from derivlint.formats import Report
 from derivlint.formats.places import repository_root
 from derivlint.formats.registry import FORMATS

@@ -1,4 +1,4 @@
-"""Standard output and standard error; no other module writes to them.
+"""Standard output and standard error, which no other module writes to; and exit statuses.
 
 Control characters in text are escaped line by line (``derivlint.source.visible``), and in JSON by its own escapes; rich
 renders styles. Only the contents of files are written unchanged.
@@ -355,3 +355,28 @@ def clear_terminal() -> None:
     """Clear the screen, if standard output is a terminal."""
     if is_terminal():
         _out(_CLEAR)
+
+
+# ---- exit statuses
+
+
+CLEAN = 0
+FINDINGS = 1
+USAGE = 2
+INTERNAL = 3
+#: Something requested could not be checked.
+UNCHECKED = 4
+INTERRUPTED = 130
+
+DEBUG_VARIABLE = "DERIVLINT_DEBUG"
+REPORT_HINT = f"this is a bug of derivlint; set {DEBUG_VARIABLE}=1 for the traceback and please report it"
+
+
+def debugging() -> bool:
+    """Whether tracebacks are requested."""
+    return bool(os.environ.get(DEBUG_VARIABLE))
+
+
+def internal_error(error: Exception) -> str:
+    """Return the message of an unexpected exception."""
+    return f"internal error: {type(error).__name__}: {error}"

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from derivlint.cli.shared.exits import INTERRUPTED
 from derivlint.cli.shared.inputs import FallbackPolicy, resolve_inputs
 from derivlint.cli.shared.loading import load_model
 from derivlint.cli.shared.options import EXISTING, ops_option, rule_names, source_options
 from derivlint.cli.shared.output import CheckCommand, OutputOptions, output_options
-from derivlint.cli.shared.terminal import Progress
+from derivlint.cli.shared.terminal import INTERRUPTED, Progress
 from derivlint.lint.wording import did_you_mean
 from derivlint.project.errors import InputError
 from derivlint.project.operators import INSTALLED

@@ -12,9 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from derivlint.cli.shared.exits import CLEAN, warn
 from derivlint.cli.shared.output import OutputOptions
-from derivlint.cli.shared.terminal import write, write_json
+from derivlint.cli.shared.terminal import CLEAN, warn, write, write_json
 from derivlint.lint import Diagnostic
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from derivlint.cli.shared.exits import CLEAN, FINDINGS, UNCHECKED, warn
 from derivlint.cli.shared.output import OutputOptions
+from derivlint.cli.shared.terminal import CLEAN, FINDINGS, UNCHECKED, warn
 from derivlint.cli.verification.verify_page import FindingDetail, page_of, write_page
 from derivlint.formats import NotChecked, NotReached, Report
 from derivlint.lint import Diagnostic
