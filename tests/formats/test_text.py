@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,6 +46,30 @@ def test_a_finding_has_place_fact_source_related_place_and_help() -> None:
         "  note: declared here (d.yaml:1:9)", "    1 | - name: sin(Tensor self) -> Tensor", "      |         ^^^",
         "  help: do that", "", "found 1 error in 1 file (1 entry, 2 formulas)",
     ]  # fmt: skip
+
+
+def test_a_long_head_is_folded_at_blanks() -> None:
+    message = "the tangent of " + " ".join(f'"{"x" * length}"' for length in range(1, 20))
+    lines = rendered(diagnostic(0, 1, message, entry="sin", key="self"))
+    head = lines[: lines.index("    1 | - name: sin(Tensor self) -> Tensor")]
+    assert len(head) > 1
+    assert all(len(line) <= 110 for line in head)
+    assert " ".join(line.strip() for line in head) == f"d.yaml:1:1: error: {message} (sin: self) [some-rule]"
+
+
+@pytest.mark.parametrize(
+    ("message", "about"),
+    [
+        ("a fact", " (sin.out, CUDA: self)"),
+        ('"self" is a fact', " (sin.out, CUDA: self)"),
+        ('"sin.out" is a fact', " (CUDA: self)"),
+        ('"sin.out" has "self"', " (CUDA)"),
+        ('"sin.out" has no "self" for "CUDA"', ""),
+    ],
+)
+def test_what_the_message_names_is_not_repeated(message: str, about: str) -> None:
+    lines = rendered(diagnostic(0, 1, message, entry="sin.out", dispatch="CUDA", key="self"))
+    assert lines[0] == f"d.yaml:1:1: error: {message}{about} [some-rule]"
 
 
 def test_fixes_are_shown_where_that_is_asked_for() -> None:

@@ -11,6 +11,7 @@ from derivlint.formats.report import Report
 from derivlint.lint import Diagnostic, Fix, Severity
 from derivlint.lint.fixing import fixable
 from derivlint.lint.wording import counted
+from derivlint.model.keys import DEFAULT
 from derivlint.source import SourceFile, Span, visible, visible_line
 
 
@@ -65,6 +66,8 @@ def rule_url(name: str) -> str:
 
 #: The minimum width to which source lines are truncated.
 MIN_WIDTH = 80
+#: The maximum width of the line with the message.
+HEAD_WIDTH = 110
 #: The minimum width of line numbers.
 GUTTER = 5
 ELLIPSIS = "..."
@@ -152,11 +155,19 @@ def _enumerated(items: list[str]) -> str:
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
 
 
+def _about(item: Diagnostic) -> str:
+    """The subject of a finding; if the message quotes the operator, what else it does not quote."""
+    if f'"{item.entry}"' not in item.message:
+        return item.subject
+    names = (item.dispatch if item.dispatch != DEFAULT else None, item.key)
+    return ": ".join(name for name in names if name and f'"{name}"' not in item.message)
+
+
 def head(item: Diagnostic, report: Report) -> Line:
     """Return the line with position, message, subject, fix mark, and the rule, linked to its page."""
     line, column = report.file_of(item).position(item.span.start)
     fix = " [*]" if item.fix is not None else ""
-    about = printable(item.subject)
+    about = printable(_about(item))
     return [
         Piece(f"{printable(item.path)}:{line}:{column}: ", "bold"),
         Piece(f"{item.severity.value}: ", STYLES[item.severity]),
@@ -170,7 +181,7 @@ def head(item: Diagnostic, report: Report) -> Line:
 def _diagnostic(item: Diagnostic, report: Report, width: int) -> Iterator[Line]:
     source = report.file_of(item)
     style = STYLES[item.severity]
-    yield head(item, report)
+    yield from _folded(head(item, report), min(width, HEAD_WIDTH))
     yield from excerpt(source, item.span, width, style)
     for related in item.related:
         target = report.source(related.path) if related.path is not None else source
@@ -187,6 +198,30 @@ def _diagnostic(item: Diagnostic, report: Report, width: int) -> Iterator[Line]:
         yield [Piece("  help: ", "bold green"), Piece(printable(item.help))]
     if report.show_fixes and item.fix is not None and item.fix.edits:
         yield from _fix_lines(source, item.fix, width)
+
+
+def _folded(line: Line, width: int) -> Iterator[Line]:
+    """Break a line at blanks, and indent what follows."""
+    if sum(cells(piece.text) for piece in line) <= width:
+        yield line
+        return
+    words: list[Line] = [[]]
+    for piece in line:
+        first, *rest = piece.text.split(" ")
+        words[-1].append(Piece(first, piece.style, piece.link))
+        words.extend([Piece(word, piece.style, piece.link)] for word in rest)
+    part: Line = []
+    used = 0
+    for word in words:
+        size = sum(cells(piece.text) for piece in word)
+        if part and used + 1 + size > width:
+            yield part
+            part, used = [Piece(TAB)], len(TAB) - 1
+        elif part:
+            part.append(Piece(" "))
+        part += word
+        used += 1 + size
+    yield part
 
 
 def _fix_lines(source: SourceFile, fix: Fix, width: int) -> Iterator[Line]:
