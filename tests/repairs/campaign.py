@@ -136,7 +136,10 @@ class Campaign:
         texts = [item.candidate.text for item in suggestion.candidates]
         right = formula.text or ""
         equalities = tuple(
-            compare_formulas(self.model, formula.body, formula.key_text, right, text, HELD) for text in texts
+            Equality.EQUAL
+            if text.split() == right.split()
+            else compare_formulas(self.model, formula.body, formula.key_text, right, text, HELD)
+            for text in texts
         )
         return Outcome(wrong, suggestion, equalities, seconds)
 

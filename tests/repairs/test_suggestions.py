@@ -27,7 +27,7 @@ SWAPPED = """\
 """
 RIGHT = "huber_loss_backward(grad, self, target, reduction, delta)"
 #: Formulas of PyTorch's history, by what they need: a guard, the fixes of all findings together, conjugates of several
-#: factors, the form of the other argument's formula, and a helper for one that does not exist.
+#: factors, symbolic sizes, the form of the other argument's formula, and a helper for one that does not exist.
 HISTORIC = {
     "conv_tbc: self, weight, bias": (
         "conv_tbc_backward(grad, self, weight, bias, pad)",
@@ -39,6 +39,7 @@ HISTORIC = {
         "-2 * output * grad * grad_output",
         "-2 * output.conj() * grad.conj() * grad_output",
     ),
+    "view: self": ("grad.reshape(self.sizes())", "grad.reshape_symint(self.sym_sizes())"),
     "max.dim: self": (
         "select_equals_backward(grad, self, result)",
         "value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)",

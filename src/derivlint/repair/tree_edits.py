@@ -9,6 +9,7 @@ from itertools import combinations
 from derivlint.cpp.cpp_type import TENSOR
 from derivlint.cpp.library import ATEN, HELPERS
 from derivlint.cpp.naming import NAMESPACES
+from derivlint.cpp.operator_signatures import SYMINT, with_symint
 from derivlint.formula import (
     Binary,
     BraceList,
@@ -33,6 +34,7 @@ from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS
 from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR
 from derivlint.model.scope import is_internal, visible_names
+from derivlint.model.words import SYMBOLIC
 from derivlint.operators import Book
 from derivlint.operators.common_mistakes import forgotten_methods, siblings, truth_methods
 from derivlint.operators.special import WHERE
@@ -135,6 +137,28 @@ class TreeChanges:
                 names = quoted_list([self._of(node) for node in chosen])
                 yield Change(Slip.CONJUGATE, whole, f"{names} are not conjugated")
 
+    def _symbolic(self) -> Iterator[Change]:
+        """All plain sizes as symbolic ones, without and with the forms of functions that take those."""
+        sizes = [node for node in self._nodes if isinstance(node, Member) and node.name in SYMBOLIC]
+        edits = [Edit(node.name_start, node.end, SYMBOLIC[node.name]) for node in sizes]
+        helpers, functions = (set(self._library.function_names(namespace)) for namespace in (HELPERS, ATEN))
+        forms = []
+        for node in self._nodes:
+            callee = node.callee if isinstance(node, Call) else None
+            takes_sizes = isinstance(node, Call) and any(part in sizes for item in node.args for part in walk(item))
+            if isinstance(callee, Name):
+                form = with_symint(callee.parts[-1].identifier)
+                is_declared = form in helpers or (takes_sizes and form in functions)
+            else:
+                form = with_symint(callee.name) if isinstance(callee, Member) else ""
+                is_declared = takes_sizes and form in self._library.method_names(TENSOR)
+            if callee is not None and is_declared:
+                forms.append(Edit(callee.end, callee.end, SYMINT))
+        for group in (edits, [*edits, *forms]) if forms else (edits,):
+            if len(group) > 1:
+                whole = Edit(0, len(self._text), apply_edits(self._text, group))
+                yield Change(Slip.GUARD, whole, "sizes are plain, not symbolic")
+
     def _of_whole(self, tree: Expr) -> Iterator[Change]:
         whole = self._operand(tree)
         if isinstance(tree, Binary) and tree.op in ("*", "/"):
@@ -145,6 +169,8 @@ class TreeChanges:
             yield self._replaced(Slip.FACTOR, tree, f"{whole} * {factor}", f"the factor {factor} is missing")
         if self._is_complex:
             yield from self._conjugated(tree)
+        if self._formula.role is Role.BACKWARD:
+            yield from self._symbolic()
         if GRAD in self._types:
             n_names = len(self._formula.names)
             nothing = f"std::tuple<{', '.join([_TENSOR] * n_names)}>()" if n_names > 1 else f"{_TENSOR}()"
