@@ -3,7 +3,8 @@
 ## What it detects
 A call of a backward function in a backward formula, or of a function for tangents ("batch_norm_jvp") in a forward
 formula, in which a parameter has the name of an argument of the operator that is not a tensor, but is passed a literal,
-left at its default, or passed the argument negated or combined with literals ("!align_corners", "2 * eps"). Also a
+left at its default, or passed the argument negated or combined with literals ("!align_corners", "2 * eps"). Also such a
+call of the operator itself on a tangent, of "nll_loss" in the formula for the gradient of "nll_loss_backward", and a
 forward formula that calls the operator itself without its dtype, so that the tangent has another dtype than the output.
 
 ## Why it is bad
@@ -36,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.calls.dropping import dropped_arguments
+from derivlint.analysis.calls.dropping import IS_RESULT, dropped_arguments
 from derivlint.analysis.shapes.compare import shape_judgement_of
 from derivlint.analysis.small_tensors.compare import small_tensors_of
 from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta, Severity
@@ -109,10 +110,32 @@ scales_w)
         message='"cumsum" is called without "dtype", an argument of "cumsum": the default is used',
         help='pass "dtype"',
     ),
+    # the operator whose gradient a backward operator gives, and an operator on a tangent
+    Invalid(
+        """\
+- name: nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, \
+SymInt ignore_index, Tensor total_weight) -> Tensor
+  grad_output: nll_loss_symint(grad, target, weight, reduction, -100)
+  self: zeros_like(grad)
+  target: non_differentiable
+""",
+        at="2:65-69",
+        message='"nll_loss_symint" is passed "-100" for "ignore_index", an argument of "nll_loss_backward"',
+        help='pass "ignore_index"',
+    ),
+    Invalid(
+        """\
+- name: _upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, \
+float? scales_w=None) -> Tensor
+  self: _upsample_bilinear2d_aa_backward_symint(grad, output_size, self.sym_sizes(), align_corners, scales_h, scales_w)
+  result: at::_upsample_bilinear2d_aa_symint(self_t, output_size, false, scales_h, scales_w)
+""",
+        at="3:67-72",
+        message='"_upsample_bilinear2d_aa_symint" is passed "false" for "align_corners", an argument of '
+        '"_upsample_bilinear2d_aa"',
+        help='pass "align_corners"',
+    ),
 )
-
-#: A backward function mostly returns the same for the input and for the result.
-IS_RESULT = "is_result"
 
 
 @judges(Entry, Model)
@@ -136,5 +159,6 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 where = formula.span_of(dropped.literal)
                 literal = formula.source_of(dropped.literal)
                 message = f"{callee} is passed {quoted(literal)} for {argument}"
+            # a backward function mostly returns the same for the input and for the result
             confidence = Confidence.MEDIUM if name.endswith(IS_RESULT) else None
             yield Finding(where, message, help=f"pass {quoted(name)}", at=formula.written, confidence=confidence)

@@ -1,7 +1,8 @@
 """Arguments of the operator that are not passed to its backward function.
 
 The backward function of an operator has parameters with the names of the operator's arguments. If a literal is passed
-for one, or its default is used, the formula is right for one value of the argument only.
+for one, or its default is used, the formula is right for one value of the argument only. So is a formula that calls the
+operator itself on a tangent, or, for the gradient of a backward operator, the operator whose backward it is.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from derivlint.model.resolve import EntryFunction
 #: Parts of the names of functions for gradients and for tangents.
 BACKWARD = "backward"
 JVP = "_jvp"
+#: How flags end that say whether a function is passed its input or its result.
+IS_RESULT = "is_result"
 LITERALS = ("true", "false", "nullopt")
 
 
@@ -47,14 +50,28 @@ def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgumen
     if not formula.is_backward:
         yield from _dropped_types(interpretation, function)
     arguments = {binding.name for binding in function.arguments}.difference(function.tensor_arguments)
+    schema = function.canonical.schema.arguments.flat_non_out
+    numbers = {argument.name for argument in schema if str(argument.type.base) in ("Scalar", "float")}
+    base = function.canonical.name.base
+    inverse = base.removesuffix("_" + BACKWARD)
     for call in interpretation.calls:
-        if call.function is None or call.is_method or (BACKWARD if formula.is_backward else JVP) not in call.name:
+        if call.function is None or call.is_method:
+            continue
+        is_itself = not formula.is_backward and call.name == base and interpretation.facts[call.node].degree.has_seed
+        is_inverse = formula.is_backward and call.name == inverse != base
+        if not (is_itself or is_inverse or (BACKWARD if formula.is_backward else JVP) in call.name):
             continue
         passed = {argument.parameter.name: argument.node for argument in call.arguments if argument.parameter}
         for parameter in call.function.parameters:
             if parameter.name not in arguments:
                 continue
             node = passed.get(parameter.name)
+            if is_itself and (node is None or parameter.name.endswith(IS_RESULT)):
+                # it may well be computed from the input or from the result
+                continue
+            if is_itself and parameter.name in numbers and _is_zero(node):
+                # a tangent has no constant: constant_pad_nd(self_t, pad, 0)
+                continue
             # backward functions of other projects may be declared for the inverse: npu_confusion_transpose_backward
             is_altered = node is not None and function.canonical.in_cpp_api and _is_altered(node, parameter.name)
             if node is None or _is_literal(node) or is_altered:
@@ -86,6 +103,11 @@ def _is_literal(node: Expr) -> bool:
     if isinstance(node, Name):
         return node.parts[-1].identifier in LITERALS
     return isinstance(node, (Number, String))
+
+
+def _is_zero(node: Expr) -> bool:
+    node = unparenthesized(node)
+    return isinstance(node, Number) and not node.text.strip("0.")
 
 
 def _is_altered(node: Expr, name: str) -> bool:
