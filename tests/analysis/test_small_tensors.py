@@ -81,7 +81,7 @@ def entry(natives: NativeFunctions, *lines: str) -> Model:
         (
             ("- name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "  self: grad.cumsum(dim)"),
             "self",
-            (0, 0, 0),
+            (0, 0, 0, 0),
         ),
         (
             (

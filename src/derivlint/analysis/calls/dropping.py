@@ -7,14 +7,25 @@ operator itself on a tangent, or, for the gradient of a backward operator, the o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
 from derivlint.analysis.interpretation.callee import CallFacts
 from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.typed import TypedFormula
-from derivlint.formula import Binary, Expr, Name, Number, Parenthesized, String, Unary, unparenthesized, walk
+from derivlint.formula import (
+    Binary,
+    Conditional,
+    Expr,
+    Name,
+    Number,
+    Parenthesized,
+    String,
+    Unary,
+    unparenthesized,
+    walk,
+)
 from derivlint.model.resolve import EntryFunction
 
 #: Parts of the names of functions for gradients and for tangents.
@@ -57,25 +68,36 @@ def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgumen
     for call in interpretation.calls:
         if call.function is None or call.is_method:
             continue
-        is_itself = not formula.is_backward and call.name == base and interpretation.facts[call.node].degree.has_seed
+        is_derivative = (BACKWARD if formula.is_backward else JVP) in call.name
         is_inverse = formula.is_backward and call.name == inverse != base
-        if not (is_itself or is_inverse or (BACKWARD if formula.is_backward else JVP) in call.name):
+        is_itself = call.name == base and interpretation.facts[call.node].degree.has_seed
+        if not (is_derivative or is_inverse or is_itself):
             continue
         passed = {argument.parameter.name: argument.node for argument in call.arguments if argument.parameter}
         for parameter in call.function.parameters:
             if parameter.name not in arguments:
                 continue
             node = passed.get(parameter.name)
-            if is_itself and (node is None or parameter.name.endswith(IS_RESULT)):
-                # it may well be computed from the input or from the result
+            if is_itself and not is_derivative and _may_be_constant(formula, parameter.name, node, numbers):
                 continue
-            if is_itself and parameter.name in numbers and _is_zero(node):
-                # a tangent has no constant: constant_pad_nd(self_t, pad, 0)
-                continue
-            # backward functions of other projects may be declared for the inverse: npu_confusion_transpose_backward
-            is_altered = node is not None and function.canonical.in_cpp_api and _is_altered(node, parameter.name)
-            if node is None or _is_literal(node) or is_altered:
+            # "!forward" is right for a transform that is its own adjoint, and backward functions of other projects may
+            # be declared for the inverse: npu_confusion_transpose_backward
+            may_alter = not function.canonical.in_cpp_api or (is_itself and formula.is_backward)
+            if node is None or _is_literal(node) or (not may_alter and _is_altered(node, parameter.name)):
                 yield DroppedArgument(formula, call, parameter.name, node)
+
+
+def _may_be_constant(formula: TypedFormula, name: str, node: Expr | None, numbers: Collection[str]) -> bool:
+    """Whether an operator that is called on a gradient or tangent may well have a constant for an argument."""
+    if node is None or name.endswith(IS_RESULT):
+        return True
+    # "accumulate ? grad : at::_unsafe_index_put(grad, indices, zeros_like(values), false)"
+    conditions = (part.condition for part in formula.nodes if isinstance(part, Conditional))
+    if any(isinstance(part, Name) and part.simple == name for condition in conditions for part in walk(condition)):
+        return True
+    # a tangent has no constant: constant_pad_nd(self_t, pad, 0)
+    node = unparenthesized(node)
+    return name in numbers and isinstance(node, Number) and not node.text.strip("0.")
 
 
 def _dropped_types(interpretation: Interpretation, function: EntryFunction) -> Iterator[DroppedArgument]:
@@ -103,11 +125,6 @@ def _is_literal(node: Expr) -> bool:
     if isinstance(node, Name):
         return node.parts[-1].identifier in LITERALS
     return isinstance(node, (Number, String))
-
-
-def _is_zero(node: Expr) -> bool:
-    node = unparenthesized(node)
-    return isinstance(node, Number) and not node.text.strip("0.")
 
 
 def _is_altered(node: Expr, name: str) -> bool:

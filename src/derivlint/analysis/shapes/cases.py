@@ -23,7 +23,7 @@ REDUCTION = "reduction"
 OF_LOSS = "grad_output"
 _X = Sizes((3, 2, 5))
 #: For each case the sizes of the first tensor, those of the others, one dimension, several, and ``keepdim``.
-_OF_ONE = ((_X, 1, (1,), False), (Sizes((5, 3, 7, 2)), -3, (0, -2), True), (Sizes((7,)), 0, (0,), False))
+_OF_ONE = ((_X, 1, (1,), False), (Sizes((3, 2, 5, 2)), -2, (0, -2), True), (Sizes((7,)), 0, (0,), False))
 _WITHOUT_DIMS = ((_X, None, (), False), (_X, None, (), True))
 _OF_MANY = (
     (_X, (_X,)),

@@ -28,7 +28,14 @@ from derivlint.analysis.shapes.compare import shape_judgement_of, shown
 from derivlint.analysis.small_tensors.domain import FAILURES, implementation_named, is_elementwise
 from derivlint.analysis.small_tensors.evaluate import compile_formula
 from derivlint.analysis.small_tensors.index_ops import PositionError
-from derivlint.analysis.small_tensors.inputs import Values, other_scalars, scalars_of, seeds_like, small_arguments
+from derivlint.analysis.small_tensors.inputs import (
+    Values,
+    flags_of,
+    scalars_of,
+    seeds_like,
+    small_arguments,
+    variations,
+)
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, sizes_of
 from derivlint.analysis.small_tensors.view_ops import sum_to
 from derivlint.analysis.typed import TypedFormula
@@ -46,7 +53,7 @@ _STEPS = (2e-5, 1e-4)
 _AGREEMENT = 1e-4
 #: The kinds of numbers that are tried one after the other: the first one that the operator takes counts.
 _KINDS = (0, 1, 2)
-#: Arguments with a choice; one case shows one value, so formulas that use them are compared at two points.
+#: Arguments with a choice; one case shows one value of them.
 _CHOICES = frozenset({KEEPDIM, REDUCTION})
 #: The element types of gradients and tangents.
 _NUMBERS = frozenset({float, int})
@@ -67,6 +74,7 @@ class WrongValues(Struct, frozen=True):
         expected: the right element.
         actual: the element that the formula gives.
         reason: why PyTorch refuses to compute it, in place of the elements.
+        varied: the arguments whose value may be the cause, whether the formula mentions them or not.
     """
 
     formula: TypedFormula
@@ -76,6 +84,7 @@ class WrongValues(Struct, frozen=True):
     expected: float = 0.0
     actual: float = 0.0
     reason: str = ""
+    varied: frozenset[str] = frozenset()
 
 
 class _FormulaCheck(Struct):
@@ -102,6 +111,7 @@ class _Point(Struct, frozen=True, dict=True):
     arguments: Values
     outputs: Mapping[str, Value]
     used: frozenset[str]
+    varied: frozenset[str] = frozenset()
     derivatives: dict[str, Mapping[str, Value]] = field(default_factory=dict)
 
     @cached_property
@@ -216,10 +226,10 @@ def points_of(
                 continue
             count += 1
             yield point
-            varied = other_scalars(function, arguments)
-            point = None if varied is None else _point(operator, signature, varied, used)
-            if point is not None:
-                yield point
+            for varied in variations(function, arguments):
+                point = _point(operator, signature, {**arguments, **varied}, used)
+                if point is not None:
+                    yield replace(point, varied=frozenset(varied))
         if count:
             return
 
@@ -275,11 +285,14 @@ def _comparisons(
     if operator is None:
         return
     active = []
-    choices = _CHOICES | scalars_of(differentiability.function)
+    function = differentiability.function
+    # of a dropped argument nothing is seen in the formula
+    names = {argument.name for argument in function.schema.arguments.flat_non_out}
+    n_points = 1 + bool(scalars_of(function)) + bool(flags_of(function)) + (not names.isdisjoint(_CHOICES))
     for formula in judged:
         evaluate = compile_formula(formula)
         if evaluate is not None:
-            active.append(_FormulaCheck(formula, evaluate, 1 if formula.variables.isdisjoint(choices) else 2))
+            active.append(_FormulaCheck(formula, evaluate, n_points))
     if not active:
         return
     signature = _signature(differentiability)
@@ -410,7 +423,7 @@ def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: _Point) ->
 
 
 def _refused(formula: TypedFormula, point: _Point, reason: str) -> WrongValues:
-    return WrongValues(formula, formula.written.names[0].text, (), _shown(point), reason=reason)
+    return WrongValues(formula, formula.written.names[0].text, (), _shown(point), reason=reason, varied=point.varied)
 
 
 def _shown(point: _Point) -> tuple[tuple[str, Value], ...]:
@@ -442,7 +455,7 @@ def _first_wrong(
                 where = _index(tensor.sizes, place)
                 if type(value) is tuple:
                     where = (index, *where)
-                return WrongValues(formula, name, where, at, expected[start + place], element)
+                return WrongValues(formula, name, where, at, expected[start + place], element, varied=point.varied)
         start += len(tensor.items)
     return None
 

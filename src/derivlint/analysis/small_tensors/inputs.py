@@ -12,7 +12,7 @@ from functools import lru_cache
 from derivlint.analysis.scalar_evaluation.points import MASKS, POSITIONS
 from derivlint.analysis.scalar_evaluation.values import OPAQUE, DualList
 from derivlint.analysis.scalar_evaluation.vocabulary import GRAD_MODE
-from derivlint.analysis.shapes.cases import legal_cases
+from derivlint.analysis.shapes.cases import AXES, legal_cases
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, coordinates
 from derivlint.operators.shapes import size_values
 from derivlint.operators.shapes.size_values import UNKNOWN, Sizes
@@ -22,6 +22,7 @@ Values = Mapping[str, Value]
 
 #: The maximum number of elements of all tensors of a case.
 _SMALL = 110
+_USUAL_AXES = (0, 1, -1, (0,), (1,), (-1,))
 #: The maximum number of cases.
 _CASES = 4
 _GOLDEN = 0.6180339887498949
@@ -56,10 +57,8 @@ def seeds_like(value: Value, salt: int) -> Value:
 
 def small_arguments(function: NativeFunction, differentiable: Collection[str], kind: int) -> Iterator[Values]:
     """Arguments that an operator takes, with numbers of one kind."""
-    count = 0
-    for arguments, _ in legal_cases(function):
-        if _size(tuple(arguments.values())) > _SMALL:
-            continue
+    small = [arguments for arguments, _ in legal_cases(function) if _size(tuple(arguments.values())) <= _SMALL]
+    for arguments in sorted(small, key=_has_usual_axis)[:_CASES]:
         yield {
             GRAD_MODE: True,
             **{
@@ -70,9 +69,6 @@ def small_arguments(function: NativeFunction, differentiable: Collection[str], k
                 if value is not UNKNOWN
             },
         }
-        count += 1
-        if count == _CASES:
-            return
 
 
 def scalars_of(function: NativeFunction) -> frozenset[str]:
@@ -84,11 +80,21 @@ def scalars_of(function: NativeFunction) -> frozenset[str]:
     )
 
 
-def other_scalars(function: NativeFunction, arguments: Values) -> Values | None:
-    """The arguments with another value for each number, or None if there is none.
+def flags_of(function: NativeFunction) -> frozenset[str]:
+    """The arguments of an operator that are true or false."""
+    return frozenset(
+        argument.name
+        for argument in function.schema.arguments.flat_non_out
+        if str(argument.type.base) == "bool" and argument.type.is_list_like is None
+    )
+
+
+def variations(function: NativeFunction, arguments: Values) -> Iterator[Values]:
+    """Another value for each number of the arguments, then the other one for each flag.
 
     Defaults are special: at 2 a norm is symmetric, and what is multiplied by 1 may be left out.
     """
+    flipped = {name: not arguments[name] for name in flags_of(function) if type(arguments.get(name)) is bool}
     numbered = sorted(scalars_of(function))
     values = [(at, name, arguments.get(name)) for at, name in enumerate(numbered)]
     changed = {
@@ -96,7 +102,12 @@ def other_scalars(function: NativeFunction, arguments: Values) -> Values | None:
         for at, name, value in values
         if isinstance(value, (int, float)) and not isinstance(value, bool)
     }
-    return {**arguments, **changed} if changed else None
+    yield from (change for change in (changed, flipped) if change)
+
+
+def _has_usual_axis(arguments: Values) -> bool:
+    """Whether a dimension is one that people write as a constant in place of the argument."""
+    return any(arguments.get(name) in _USUAL_AXES for name in AXES)
 
 
 def _size(value: Value) -> int:

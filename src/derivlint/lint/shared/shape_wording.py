@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from derivlint.analysis.shapes.cases import AXES, KEEPDIM
 from derivlint.analysis.shapes.compare import ShapeProblem, WrongShape, wrong_shapes_of
@@ -24,19 +24,20 @@ def value(item: Value) -> str:
     return "nullopt" if item is None else str(item)
 
 
-def given(formula: TypedFormula, about: str, arguments: Iterable[tuple[str, Value]]) -> str:
+def given(formula: TypedFormula, about: str, arguments: Iterable[tuple[str, Value]], also: Collection[str] = ()) -> str:
     """The arguments to show: those that the formula mentions, and those that control the reduction of dimensions.
 
     Args:
         formula: the formula.
         about: the name that the message has already; empty for none.
         arguments: names with their values, sizes for tensors.
+        also: the names of others to show.
     """
     variables = formula.variables
     shown = [
         f"{name}{'.sizes()' if type(item) is Sizes else ''} = {value(item)}"
         for name, item in arguments
-        if name != about and (name in AXES or name == KEEPDIM or _mentions(variables, name))
+        if name != about and (name in AXES or name == KEEPDIM or name in also or _mentions(variables, name))
     ]
     return f" at {', '.join(shown)}" if shown else ""
 

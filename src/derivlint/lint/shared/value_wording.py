@@ -79,7 +79,7 @@ def tensor_findings(entry: Entry, model: Model, *, backward: bool) -> Iterator[F
 
 
 def _tensor_message(wrong: WrongValues) -> str:
-    arguments = given(wrong.formula, "", wrong.at)
+    arguments = given(wrong.formula, "", wrong.at, wrong.varied)
     if wrong.reason:
         return f"the {quantity(wrong.formula)} of {quoted(wrong.name)} cannot be computed{arguments}: {wrong.reason}"
     element = "".join(f"[{at}]" for at in wrong.where)
