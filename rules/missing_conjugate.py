@@ -121,6 +121,17 @@ INVALID = (
         help='append ".conj()": a gradient is multiplied by the conjugate of the derivative',
         fixed="  grad_output: tanh_backward(grad, output.conj())",
     ),
+    # a sign stays in front
+    Invalid(
+        """\
+- name: cos(Tensor self) -> Tensor
+  self: grad * -self.sin()
+""",
+        at="2:16-27",
+        message='the factor "-self.sin()" is not conjugated in the gradient of "self"',
+        help='append ".conj()": a gradient is multiplied by the conjugate of the derivative',
+        fixed="  self: grad * -self.sin().conj()",
+    ),
 )
 
 

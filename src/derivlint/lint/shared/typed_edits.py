@@ -54,7 +54,9 @@ def with_method(formula: TypedFormula, node: Expr, method: str) -> list[Change]:
 
 
 def conjugate(formula: TypedFormula, node: Expr) -> Fix | None:
-    """The fix that conjugates a part of a formula."""
+    """The fix that conjugates a part of a formula: ``-self.sin().conj()``, since a sign commutes with it."""
+    while isinstance(node, Unary) and node.op == "-":
+        node = node.operand
     return formula_fix(formula.written, 'add ".conj()"', with_method(formula, node, CONJ))
 
 
