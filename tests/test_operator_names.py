@@ -65,7 +65,7 @@ EXCEPTIONS = {
     ),
     "src/derivlint/repair/linearization.py": (ALL, PRIMITIVES),
     "src/derivlint/repair/derivation.py": (
-        "conj contiguous full handle_r_to_c imag masked_fill to zeros_like",
+        "conj contiguous full handle_r_to_c imag masked_fill to where zeros_like",
         "primitives that keep each element where it is",
     ),
     "src/derivlint/review/page.py": ("diff values", "words of formats: keys of JSON, a language of Markdown"),

@@ -54,7 +54,10 @@ def test_a_long_head_is_folded_at_blanks() -> None:
     head = lines[: lines.index("    1 | - name: sin(Tensor self) -> Tensor")]
     assert len(head) > 1
     assert all(len(line) <= 110 for line in head)
-    assert " ".join(line.strip() for line in head) == f"d.yaml:1:1: error: {message} (sin: self) [some-rule]"
+    whole = f"d.yaml:1:1: error: {message} (sin: self) [some-rule]"
+    assert " ".join(line.strip() for line in head) == whole
+    report = Report((diagnostic(0, 1, message, entry="sin", key="self"),), {"d.yaml": SOURCE}, entries=1, formulas=2)
+    assert plain(next(iter(render_text(report)))) == whole, "what reads a pipe expects it in one line"
 
 
 @pytest.mark.parametrize(

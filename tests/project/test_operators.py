@@ -178,7 +178,7 @@ def test_a_whole_file_beside_counts_where_no_release_has_the_schemas(here: Path,
     file = here / "derivatives.yaml"
     file.write_text("- name: old_7(Tensor self) -> Tensor\n  self: grad\n")
     assert run("check", "derivatives.yaml").status == 0
-    assert "native_functions.yaml (beside the file" in run("check", "--show-settings", "derivatives.yaml").out
+    assert "native_functions.yaml (next to the file" in run("check", "--show-settings", "derivatives.yaml").out
     file.write_text(SIN)
     assert "bundled operator index" in run("check", "--show-settings", "derivatives.yaml").out
 

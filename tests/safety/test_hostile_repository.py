@@ -313,7 +313,7 @@ def test_a_cache_in_the_repository_is_not_used(bench: Bench, variable: str) -> N
         "check", "derivatives.yaml", "--headers", "headers/evil.h", "--untrusted", "-v", variables=variables
     )
     assert done.status == 1
-    assert "the cache lies in the repository" in done.err
+    assert "the cache is inside the repository" in done.err
 
 
 def test_patterns_do_not_follow_links_that_go_round(bench: Bench) -> None:

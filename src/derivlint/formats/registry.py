@@ -37,7 +37,7 @@ class Format(Struct, frozen=True):
             return "".join(f"{plain(line)}\n" for line in self.lines(report))
         return cast(Callable[[Report], str], self._function())(report)
 
-    def lines(self, report: Report, width: int = 120, with_summary: bool = True) -> Iterator[Line]:
+    def lines(self, report: Report, width: int | None = None, with_summary: bool = True) -> Iterator[Line]:
         """Render the report as styled lines, for a format that has them.
 
         Args:
@@ -45,7 +45,7 @@ class Format(Struct, frozen=True):
             width: the columns of the terminal.
             with_summary: whether the last line has the numbers of findings, entries and files.
         """
-        function = cast("Callable[[Report, int, bool], Iterator[Line]]", self._function())
+        function = cast("Callable[[Report, int | None, bool], Iterator[Line]]", self._function())
         return function(report, width, with_summary)
 
     def _function(self) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 
@@ -66,8 +67,10 @@ def rule_url(name: str) -> str:
 
 #: The minimum width to which source lines are truncated.
 MIN_WIDTH = 80
-#: The maximum width of the line with the message.
+#: The maximum width of a line of a message on a terminal.
 HEAD_WIDTH = 110
+#: The width to which source lines are truncated without a terminal.
+NO_TERMINAL = 120
 #: The minimum width of line numbers.
 GUTTER = 5
 ELLIPSIS = "..."
@@ -80,26 +83,28 @@ TAB = "    "
 __all__ = ["Line", "Piece", "excerpt", "plain", "printable", "render_concise", "render_text", "summary"]
 
 
-def render_text(report: Report, width: int = 120, with_summary: bool = True) -> Iterator[Line]:
+def render_text(report: Report, width: int | None = None, with_summary: bool = True) -> Iterator[Line]:
     """Render the report as lines.
 
     Args:
         report: the report.
-        width: the columns of the terminal; longer source lines are truncated around the span.
+        width: the columns of the terminal, at which messages are folded; None without one. Longer source lines are
+            truncated around the span.
         with_summary: whether the last line has the numbers of findings, entries and files.
     """
-    width = max(width, MIN_WIDTH)
+    head_width = None if width is None else max(min(width, HEAD_WIDTH), MIN_WIDTH)
+    columns = NO_TERMINAL if width is None else max(width, MIN_WIDTH)
     if report.statistics:
         yield from statistics_lines(report)
     else:
         for item in report.diagnostics:
-            yield from _diagnostic(item, report, width)
+            yield from _diagnostic(item, report, columns, head_width)
             yield []
     if with_summary:
         yield from _summary_lines(report)
 
 
-def render_concise(report: Report, width: int = 120, with_summary: bool = True) -> Iterator[Line]:
+def render_concise(report: Report, width: int | None = None, with_summary: bool = True) -> Iterator[Line]:
     """Render one line for each finding, in the form of editors and ``grep``.
 
     Args:
@@ -178,10 +183,12 @@ def head(item: Diagnostic, report: Report) -> Line:
     ]
 
 
-def _diagnostic(item: Diagnostic, report: Report, width: int) -> Iterator[Line]:
+def _diagnostic(item: Diagnostic, report: Report, width: int, head_width: int | None) -> Iterator[Line]:
     source = report.file_of(item)
     style = STYLES[item.severity]
-    yield from _folded(head(item, report), min(width, HEAD_WIDTH))
+    first = head(item, report)
+    # what reads a pipe expects position and message in one line
+    yield from (first,) if head_width is None else _folded(first, head_width)
     yield from excerpt(source, item.span, width, style)
     for related in item.related:
         target = report.source(related.path) if related.path is not None else source
@@ -202,25 +209,20 @@ def _diagnostic(item: Diagnostic, report: Report, width: int) -> Iterator[Line]:
 
 def _folded(line: Line, width: int) -> Iterator[Line]:
     """Break a line at blanks, and indent what follows."""
-    if sum(cells(piece.text) for piece in line) <= width:
-        yield line
-        return
-    words: list[Line] = [[]]
-    for piece in line:
-        first, *rest = piece.text.split(" ")
-        words[-1].append(Piece(first, piece.style, piece.link))
-        words.extend([Piece(word, piece.style, piece.link)] for word in rest)
     part: Line = []
     used = 0
-    for word in words:
-        size = sum(cells(piece.text) for piece in word)
-        if part and used + 1 + size > width:
-            yield part
-            part, used = [Piece(TAB)], len(TAB) - 1
-        elif part:
-            part.append(Piece(" "))
-        part += word
-        used += 1 + size
+    for piece in line:
+        text = ""
+        for word in re.split(r"(?<= )", piece.text):
+            size = cells(word)
+            if used + size - word.endswith(" ") > width and used > len(TAB):
+                part.append(Piece(text.rstrip(" "), piece.style, piece.link))
+                yield part
+                part, text, used = [Piece(TAB)], "", len(TAB)
+            text += word
+            used += size
+        if text:
+            part.append(Piece(text, piece.style, piece.link))
     yield part
 
 

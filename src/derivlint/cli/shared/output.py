@@ -80,7 +80,7 @@ class OutputOptions(Struct, frozen=True):
         else:
             # if no file could be read, "no findings" would be wrong
             summary = bool(report.sources) and not quiet and not self.quiet
-            lines = chosen.lines(report, terminal_width() if self.file is None else 120, summary)
+            lines = chosen.lines(report, terminal_width() if self.file is None else None, summary)
             if self.file is None:
                 write_lines(lines, wants_color(self.color))
                 return

@@ -77,10 +77,10 @@ def is_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def terminal_width() -> int:
-    """Return the columns of the terminal, or 120 without one."""
+def terminal_width() -> int | None:
+    """Return the columns of the terminal, or None without one."""
     if not is_terminal():
-        return 120
+        return None
     # shutil imports all compression modules
     import shutil
 
