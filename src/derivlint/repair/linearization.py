@@ -25,7 +25,7 @@ from derivlint.formula import (
     parse_formula,
 )
 from derivlint.formula.analysis import Analysis, position_of, tuple_access
-from derivlint.formula.edits import ATOM, BINARY, COMPARISON, CONDITIONAL, OR, UNARY, Text, enclosed
+from derivlint.formula.edits import ATOM, BINARY, COMPARISON, UNARY, Text, enclosed
 from derivlint.graph.differentiation.entries import Entries
 from derivlint.graph.types import GraphError
 from derivlint.model.generated.forward import PRIMAL, TANGENT
@@ -35,12 +35,12 @@ from derivlint.operators.reference.derived import derived
 from derivlint.operators.reference.terms import polynomials
 from derivlint.repair.dual_text import (
     ABSENT,
-    NO_VALUE,
     TRUTHS,
     TWO,
     ZERO,
     DualText,
     RefusedCaseError,
+    TangentText,
     UnsupportedError,
     as_optional,
     default_value,
@@ -113,7 +113,7 @@ class Linearizer:
         return (text, precedence) if name is None else (name, ATOM)
 
 
-class _Linearization(Analysis[DualText]):
+class _Linearization(Analysis[DualText], TangentText):
     """Evaluates an expression over dual values."""
 
     def __init__(self, linearizer: Linearizer, values: Mapping[str, DualText]) -> None:
@@ -149,9 +149,6 @@ class _Linearization(Analysis[DualText]):
             self._made(node.op + enclosed(operand.primal, UNARY), UNARY), tangent, symbolic=operand.symbolic
         )
 
-    def _negative(self, text: Text) -> Text:
-        return self._made("-" + enclosed(text, UNARY), UNARY)
-
     def binary(self, node: Binary) -> DualText:
         left, right = self.of(node.left), self.of(node.right)
         if node.op in ("&&", "||"):
@@ -170,15 +167,6 @@ class _Linearization(Analysis[DualText]):
         if left.primal[0] in TRUTHS:
             return right
         return left if right.primal[0] in TRUTHS else DualText(self._binary(op, left.primal, right.primal))
-
-    def _binary(self, op: str, left: Text, right: Text) -> Text:
-        if op not in BINARY:
-            raise UnsupportedError(f'the operator "{op}" is not followed')
-        precedence = BINARY[op]
-        if op == "+" and right[0].startswith("-") and right[1] >= UNARY:
-            op, right = "-", (right[0][1:], right[1])
-        inner = precedence if op == "+" or (op == "*" and "/" not in right[0]) else precedence + 1
-        return self._made(f"{enclosed(left, precedence)} {op} {enclosed(right, inner)}", precedence)
 
     def _tangent_of(self, op: str, left: DualText, right: DualText) -> Text | None:
         """The tangent of two operands; both have primals."""
@@ -200,15 +188,6 @@ class _Linearization(Analysis[DualText]):
         if (dx is not None or dy is not None) and BINARY.get(op) != COMPARISON:
             raise UnsupportedError(f'the tangent of "{op}" is not known')
         return None
-
-    def _times(self, tangent: Text | None, factor: Text) -> Text | None:
-        return None if tangent is None else self._binary("*", tangent, factor)
-
-    def sum(self, left: Text | None, right: Text | None) -> Text | None:
-        """The sum of two tangents; either may be zero."""
-        if left is None or right is None:
-            return right if left is None else left
-        return self._binary("+", left, right)
 
     def conditional(self, node: Conditional) -> DualText:
         condition = self.of(node.condition).primal
@@ -232,9 +211,6 @@ class _Linearization(Analysis[DualText]):
                 raise error
             return self._refusing(condition if then is None else self._opposite(condition), remaining)
         return self._chosen(condition, then, otherwise)
-
-    def _opposite(self, condition: Text) -> Text:
-        return self._made("!" + enclosed(condition, UNARY), UNARY)
 
     def _refusing(self, condition: Text, value: DualText) -> DualText:
         """Make the tangent of a value raise in a case that the definition rejects."""
@@ -262,15 +238,6 @@ class _Linearization(Analysis[DualText]):
         tangent = moved[0] if moved[0] == moved[1] else self._choice(condition, *moved)
         return DualText(primal, tangent, symbolic=then.symbolic or otherwise.symbolic)
 
-    def _choice(self, condition: Text, then: Text, otherwise: Text) -> Text:
-        parts = f"{enclosed(condition, OR)} ? {enclosed(then, OR)} : {enclosed(otherwise, CONDITIONAL)}"
-        return self._made(parts, CONDITIONAL)
-
-    def _zeros(self, like: Text | None) -> Text:
-        if like is None or like[0] == "Tensor()":
-            return "Tensor()", ATOM
-        return self._made(f"at::zeros_like({like[0]})")
-
     def braces(self, node: BraceList) -> DualText:
         items = tuple(map(self.of, node.items))
         if any(item.primal is None for item in items):
@@ -281,10 +248,7 @@ class _Linearization(Analysis[DualText]):
     def call(self, node: Call) -> DualText:
         access = tuple_access(node)
         if access is not None:
-            held, place = self.of(access[0]), position_of(access[1])
-            if held.items is None or place is None or place >= len(held.items):
-                raise UnsupportedError("an item of a result is not known")
-            return held.items[place]
+            return self._accessed(self.of(access[0]), position_of(access[1]))
         callee = node.callee
         arguments = list(map(self.of, node.args))
         if isinstance(callee, Member):
@@ -292,6 +256,12 @@ class _Linearization(Analysis[DualText]):
         if not isinstance(callee, Name):
             raise UnsupportedError("a call of an expression is not followed")
         return self._called(callee.parts[-1].identifier, arguments, is_method=False)
+
+    def _accessed(self, held: DualText, place: int | None) -> DualText:
+        """An item of a tuple."""
+        if held.items is None or place is None or place >= len(held.items):
+            raise UnsupportedError("an item of a result is not known")
+        return held.items[place]
 
     def _called(self, name: str, arguments: list[DualText], *, is_method: bool) -> DualText:
         if name == "refuse":
@@ -423,7 +393,7 @@ class _Linearization(Analysis[DualText]):
 
     def _arguments(self, name: str, arguments: Sequence[DualText]) -> list[Text]:
         """The texts of arguments; those of optional parameters are optional values."""
-        texts = [argument.primal or (NO_VALUE, ATOM) for argument in arguments]
+        texts = [argument.passed for argument in arguments]
         undefined = [
             place
             for place, argument in enumerate(arguments)
@@ -596,21 +566,16 @@ class _Substitution(_Linearization):
             return DualText(None, self._helper(name, passed))
         return DualText(None, self._written(name, passed, is_method=is_method))
 
-    def call(self, node: Call) -> DualText:
-        access = tuple_access(node)
-        held = self.of(access[0]) if access is not None else None
-        if access is None or held is None or held.tangent is None:
-            return super().call(node)
-        if held.tangent == ZERO:
-            return held
-        return DualText(None, self._made(f"std::get<{position_of(access[1])}>({held.tangent[0]})"))
+    def _accessed(self, held: DualText, place: int | None) -> DualText:
+        if held.tangent is None:
+            return super()._accessed(held, place)
+        return held if held.tangent == ZERO else DualText(None, self._made(f"std::get<{place}>({held.tangent[0]})"))
 
     def _is_operator(self, name: str) -> bool:
         return self._linearizer.entries.operators.exists(without_symint(name))
 
     def _helper(self, name: str, arguments: Sequence[DualText]) -> Text:
-        texts = (argument.primal[0] if argument.primal is not None else "::std::nullopt" for argument in arguments)
-        return self._made(f"{name}({', '.join(texts)})")
+        return self._made(f"{name}({', '.join(argument.passed[0] for argument in arguments)})")
 
     def _passed(self, argument: DualText) -> DualText:
         """An argument to pass: zeros for a zero tangent."""
