@@ -209,6 +209,13 @@ class NativeFunction(Struct, eq=False, dict=True):
             return ViewSchemaKind.non_aliasing
         return ViewSchemaKind.aliasing_inplace if self.name.inplace else ViewSchemaKind.aliasing
 
+    def arguments_of(self, *types: str) -> frozenset[str]:
+        """The names of the arguments of base types such as ``bool``, optional or not; without lists and outputs."""
+        arguments = self.schema.arguments.flat_non_out
+        return frozenset(
+            item.name for item in arguments if item.type.is_list_like is None and str(item.type.base) in types
+        )
+
     @property
     def root_name(self) -> str:
         """The base of the operator's name."""

@@ -61,8 +61,7 @@ def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgumen
     if not formula.is_backward:
         yield from _dropped_types(interpretation, function)
     arguments = {binding.name for binding in function.arguments}.difference(function.tensor_arguments)
-    schema = function.canonical.schema.arguments.flat_non_out
-    numbers = {argument.name for argument in schema if str(argument.type.base) in ("Scalar", "float")}
+    numbers = function.canonical.arguments_of("Scalar", "float")
     base = function.canonical.name.base
     inverse = base.removesuffix("_" + BACKWARD)
     for call in interpretation.calls:
@@ -106,8 +105,7 @@ def _dropped_types(interpretation: Interpretation, function: EntryFunction) -> I
     PyTorch casts gradients to the dtype of their inputs, but does not cast tangents.
     """
     formula = interpretation.formula
-    arguments = function.canonical.schema.arguments.flat_non_out
-    names = {argument.name for argument in arguments if str(argument.type.base) == "ScalarType"}
+    names = function.canonical.arguments_of("ScalarType")
     if not names:
         return
     for call in interpretation.calls:

@@ -29,9 +29,9 @@ from derivlint.analysis.small_tensors.domain import FAILURES, implementation_nam
 from derivlint.analysis.small_tensors.evaluate import compile_formula
 from derivlint.analysis.small_tensors.index_ops import PositionError
 from derivlint.analysis.small_tensors.inputs import (
+    FLAGS,
+    NUMBERS,
     Values,
-    flags_of,
-    scalars_of,
     seeds_like,
     small_arguments,
     variations,
@@ -288,7 +288,8 @@ def _comparisons(
     function = differentiability.function
     # of a dropped argument nothing is seen in the formula
     names = {argument.name for argument in function.schema.arguments.flat_non_out}
-    n_points = 1 + bool(scalars_of(function)) + bool(flags_of(function)) + (not names.isdisjoint(_CHOICES))
+    varied = sum(bool(function.arguments_of(*types)) for types in (NUMBERS, FLAGS))
+    n_points = 1 + varied + (not names.isdisjoint(_CHOICES))
     for formula in judged:
         evaluate = compile_formula(formula)
         if evaluate is not None:

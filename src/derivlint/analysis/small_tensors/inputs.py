@@ -20,6 +20,10 @@ from derivlint.schema import NativeFunction
 
 Values = Mapping[str, Value]
 
+#: The types of arguments that are numbers and no positions, and of those that are true or false.
+NUMBERS = ("Scalar", "float")
+FLAGS = ("bool",)
+
 #: The maximum number of elements of all tensors of a case.
 _SMALL = 110
 _USUAL_AXES = (0, 1, -1, (0,), (1,), (-1,))
@@ -71,32 +75,13 @@ def small_arguments(function: NativeFunction, differentiable: Collection[str], k
         }
 
 
-def scalars_of(function: NativeFunction) -> frozenset[str]:
-    """The arguments of an operator that are numbers and no positions."""
-    return frozenset(
-        argument.name
-        for argument in function.schema.arguments.flat_non_out
-        if str(argument.type.base) in ("Scalar", "float") and argument.type.is_list_like is None
-    )
-
-
-def flags_of(function: NativeFunction) -> frozenset[str]:
-    """The arguments of an operator that are true or false."""
-    return frozenset(
-        argument.name
-        for argument in function.schema.arguments.flat_non_out
-        if str(argument.type.base) == "bool" and argument.type.is_list_like is None
-    )
-
-
 def variations(function: NativeFunction, arguments: Values) -> Iterator[Values]:
     """Another value for each number of the arguments, then the other one for each flag.
 
     Defaults are special: at 2 a norm is symmetric, and what is multiplied by 1 may be left out.
     """
-    flipped = {name: not arguments[name] for name in flags_of(function) if type(arguments.get(name)) is bool}
-    numbered = sorted(scalars_of(function))
-    values = [(at, name, arguments.get(name)) for at, name in enumerate(numbered)]
+    flipped = {name: not arguments[name] for name in function.arguments_of(*FLAGS) if type(arguments.get(name)) is bool}
+    values = [(at, name, arguments.get(name)) for at, name in enumerate(sorted(function.arguments_of(*NUMBERS)))]
     changed = {
         name: value + 1 + at if isinstance(value, int) else 0.8 * value + 0.1
         for at, name, value in values
