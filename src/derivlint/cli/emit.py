@@ -154,8 +154,8 @@ def cpp(
         refuse_errors(compiled_view(loaded, options), operators, color, tolerant=options.in_tree and not strict)
     emitted = cpp_code(loaded, operators, options)
     if out is None:
-        print_files(emitted.files)
-        _warn_of_skipped(emitted)
+        write("\n".join(f"==> {visible(name)} <==\n{text}" for name, text in emitted.files.items()))
+        _warn_of_omitted(emitted.left_out)
         exit_with(FINDINGS if emitted.left_out else CLEAN)
         return
     with emission_errors():
@@ -178,18 +178,13 @@ def cpp(
     exit_with(FINDINGS if operators is not None and emitted.left_out else CLEAN)
 
 
-def print_files(files: Mapping[str, str]) -> None:
-    """Print the files instead of writing them, each below its name."""
-    write("\n".join(f"==> {visible(name)} <==\n{text}" for name, text in files.items()))
-
-
-def _warn_of_skipped(emitted: Emission) -> None:
-    for name, reason in emitted.left_out.items():
+def _warn_of_omitted(reasons: Mapping[str, str]) -> None:
+    for name, reason in reasons.items():
         warn(f"{name} is omitted: {reason}")
 
 
 def _report(emitted: Emission, written: int, out: Path) -> None:
-    _warn_of_skipped(emitted)
+    _warn_of_omitted(emitted.left_out)
     left_out = f", {len(emitted.left_out):,} omitted" if emitted.left_out else ""
     write(
         f"{counted(len(emitted.operators), 'operator')} and {counted(emitted.nodes, 'node')}{left_out}: "
@@ -303,7 +298,6 @@ def python(
 
 
 def _warn_of_missing(module: PythonModule) -> None:
-    for name, reason in module.left_out.items():
-        warn(f"{name} is omitted: {reason}")
+    _warn_of_omitted(module.left_out)
     for name, reason in module.without_fake.items():
         warn(f"no fake kernel for {name}: the sizes of its outputs are unknown: {reason}")

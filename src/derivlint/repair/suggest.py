@@ -103,7 +103,6 @@ class _Search:
         self._stop = stop
         self._texts = {target.formula.text if target.formula is not None else None}
         self._rejected: list[tuple[float, Candidate]] = []
-        self._n_judged = 0
         self._most_characters = judge.n_characters + MAX_CHARACTERS
         self._is_complete = True
         self.accepted: list[Accepted] = []
@@ -120,7 +119,6 @@ class _Search:
                 return
             self._texts.add(candidate.text)
             most -= 1
-            self._n_judged += 1
             verdict = self._judge.verdict(self._target, candidate)
             if not isinstance(verdict, Accepted):
                 self._rejected.append((verdict, candidate))
@@ -138,7 +136,8 @@ class _Search:
             return f"formulas of more than {MAX_TOKENS} tokens are not edited"
         if self._is_complete:
             return "no small edit makes it right"
-        return f"none of the {counted(self._n_judged, 'likeliest edit')} makes it right"
+        # the first text is that of the formula
+        return f"none of the {counted(len(self._texts) - 1, 'likeliest edit')} makes it right"
 
     @property
     def best(self) -> list[Accepted]:
