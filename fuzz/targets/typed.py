@@ -45,8 +45,8 @@ def check_bodies(data: bytes) -> object:
     except ValueError:
         return None
     text, header = (files.get(name, b"").decode("utf-8", "replace") for name in ("f.cpp", "f.h"))
-    known = natives().with_bodies(cache(lambda: read_bodies(SourceFile("f.cpp", text), use_cache=False)))
-    known = known.with_declarations(read_declarations(header).declarations.to_json(), complete=False)
+    operators = natives().with_bodies(cache(lambda: read_bodies(SourceFile("f.cpp", text), use_cache=False)))
+    operators = operators.with_declarations(read_declarations(header).declarations.to_json(), complete=False)
     definitions = list(function_definitions(text))
 
     def named(name: str, count: int) -> FunctionDefinition | None:
@@ -58,7 +58,7 @@ def check_bodies(data: bytes) -> object:
             values = (Sizes((2, 3)), 2, (0, 1), True)
             sizes.run({name: values[at % len(values)] for at, name in enumerate(sizes.parameters)})
     source = SourceFile.from_bytes(PATH, files.get(PATH, b""))
-    checked = check_source(source, known, SETTINGS, rules())
+    checked = check_source(source, operators, SETTINGS, rules())
     # what is found in the bodies has its places there
     check_diagnostics(source, [item for item in checked.unfiltered if item.path == PATH])
     return [item.message for item in checked.unfiltered]

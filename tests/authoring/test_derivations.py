@@ -135,7 +135,7 @@ def _summed(value: Any, shape: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "message"),
+    ("operator", "message"),
     [
         (OperatorRequest("f", forward="x * nothing_like_it(x)"), 'calls "nothing_like_it", which is not an operator'),
         (OperatorRequest("f", forward="x * ("), "cannot be read"),
@@ -149,15 +149,15 @@ def _summed(value: Any, shape: Any) -> Any:
         (OperatorRequest("f", schema="f(Tensor x) -> (Tensor, Tensor)", forward="x"), "an expression has one output"),
     ],
 )
-def test_what_cannot_be_derived_is_said(model: Model, wanted: OperatorRequest, message: str) -> None:
+def test_what_cannot_be_derived_is_said(model: Model, operator: OperatorRequest, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        new_operator(wanted, model.natives, model)
+        new_operator(operator, model.natives, model)
     assert message in str(caught.value)
 
 
 def test_numbers_are_arguments_of_the_gradients_too(model: Model) -> None:
-    wanted = OperatorRequest("scaled(Tensor x, Scalar alpha=1) -> Tensor", forward="x * x * alpha")
-    new = new_operator(wanted, model.natives, model)
+    operator = OperatorRequest("scaled(Tensor x, Scalar alpha=1) -> Tensor", forward="x * x * alpha")
+    new = new_operator(operator, model.natives, model)
     assert "  x: scaled_backward(grad, x, alpha)\n" in new.files["derivatives.yaml"]
     schema = "scaled_backward(Tensor grad_output, Tensor x, Scalar alpha) -> Tensor"
     assert f"- func: {schema}\n" in new.files["native_functions.yaml"]

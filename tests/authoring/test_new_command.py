@@ -60,8 +60,8 @@ def test_what_the_check_finds_is_said(run: Run) -> None:
 
 def test_options_for_expressions_need_one(run: Run) -> None:
     outcome = run("new", "sinh", "--inline")
-    wanted = "--inline, --complex, --same-shape and --verify need --forward"
-    assert (outcome.status, outcome.err) == (2, f"derivlint: {wanted}\n")
+    refusal = "--inline, --complex, --same-shape and --verify need --forward"
+    assert (outcome.status, outcome.err) == (2, f"derivlint: {refusal}\n")
 
 
 def test_an_unknown_name_says_what_to_type(run: Run) -> None:

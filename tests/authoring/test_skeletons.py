@@ -97,7 +97,7 @@ def test_gradients_of_several_outputs_are_passed_together(bundled_natives: Nativ
 
 
 @pytest.mark.parametrize(
-    ("wanted", "message"),
+    ("operator", "message"),
     [
         (OperatorRequest("nobody_knows"), 'no schema for "nobody_knows"; write "nobody_knows(Tensor self'),
         (OperatorRequest("f(Tensor x -> Tensor"), "is not a schema"),
@@ -110,7 +110,7 @@ def test_gradients_of_several_outputs_are_passed_together(bundled_natives: Nativ
         (OperatorRequest("zeros"), "has no gradient"),
     ],
 )
-def test_what_cannot_be_made_is_said(bundled_natives: NativeFunctions, wanted: OperatorRequest, message: str) -> None:
+def test_what_cannot_be_made_is_said(bundled_natives: NativeFunctions, operator: OperatorRequest, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        new_operator(wanted, bundled_natives, None)
+        new_operator(operator, bundled_natives, None)
     assert message in str(caught.value)

@@ -317,8 +317,8 @@ def _reduce(operands: list[Expr], waiting: _Pending) -> None:
     elif waiting.level == _PREFIX:
         operands.append(Unary(operator.start, right.end, spelling(operator), right))
     elif waiting.then is not None:
-        left = operands.pop()
-        operands.append(Conditional(left.start, right.end, operator.start, left, waiting.then, right))
+        first = operands.pop()
+        operands.append(Conditional(first.start, right.end, operator.start, first, waiting.then, right))
     else:
-        left = operands.pop()
-        operands.append(Binary(left.start, right.end, spelling(operator), operator.start, left, right))
+        first = operands.pop()
+        operands.append(Binary(first.start, right.end, spelling(operator), operator.start, first, right))
