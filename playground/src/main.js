@@ -213,7 +213,8 @@ const view = new EditorView({
     lintGutter(),
   ],
 });
-// after the page is complete: Python takes all processors for seconds
+// after the page is complete and drawn: Python takes all processors for seconds
+await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
 const worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
 worker.onmessage = ({ data }) => {
   const { resolve, reject } = waiting.get(data.id);
