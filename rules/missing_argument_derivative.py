@@ -10,7 +10,10 @@ there is evidence against that:
 - the formula of another argument passes it on to a helper, and nothing declares it ``non_differentiable``. Unless at
   least five other entries give an argument of that name a formula, this has medium confidence.
 
-Arguments that hold indices, masks, lengths, running statistics, noise or work space by their names are exempt.
+Arguments that hold indices, masks, lengths, running statistics, noise or work space by their names are exempt. An
+argument of any name without a key is reported if a sibling declares it ``non_differentiable``: another overload, the
+forward or backward operator, or the one for other dimensions or another library; or, for an entry that declares other
+arguments, an operator whose name begins with the same word. Three of the latter are enough for any entry.
 
 ## Why it is bad
 The gradient of an argument declared ``non_differentiable`` is silently zero. For an argument without any key, the
@@ -87,6 +90,16 @@ META = RuleMeta(
 )
 
 VALID = (
+    # no sibling declares "index", and "indices" is another name
+    """\
+- name: gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
+  self: gather_backward(grad, self, dim, index, sparse_grad)
+- name: index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor
+  self: grad
+  source: "maybe_multiply(source.dim() > 0 ? grad.index_select(dim, index).expand_as(source) : \
+grad.index_select(dim, index.squeeze(0)), alpha)"
+  index: non_differentiable
+""",
     # indices have no gradient
     """\
 - name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
@@ -100,6 +113,41 @@ VALID = (
 )
 
 INVALID = (
+    # a sibling declares it
+    Invalid(
+        """\
+- name: nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> \
+(Tensor output, Tensor total_weight)
+  self: nll_loss_backward_symint(grad, self, target, weight, reduction, ignore_index, total_weight)
+  target: non_differentiable
+  output_differentiability: [True, False]
+- name: nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> \
+(Tensor output, Tensor total_weight)
+  self: nll_loss2d_backward_symint(grad, self, target, weight, reduction, ignore_index, total_weight)
+  output_differentiability: [True, False]
+""",
+        at="5:9-27",
+        message='"target" has no key, but "nll_loss_forward" declares it non_differentiable',
+        help='write "target: non_differentiable"',
+    ),
+    # an entry that declares some, and one whose operator begins with the same word
+    Invalid(
+        """\
+- name: _nested_from_padded_tensor(Tensor padded, Tensor offsets, Tensor dummy, int ragged_idx=1, \
+Tensor? min_seqlen=None, Tensor? max_seqlen=None, SymInt? sum_S=None) -> Tensor
+  padded: grad.to_padded_tensor_symint(0.0, at::OptionalArrayRef<c10::SymInt>(padded.sym_sizes()))
+  offsets: non_differentiable
+  dummy: non_differentiable
+  max_seqlen: non_differentiable
+- name: _nested_view_from_jagged(Tensor(a) self, Tensor offsets, Tensor dummy, Tensor? lengths=None, \
+int ragged_idx=1, Tensor? min_seqlen=None, Tensor? max_seqlen=None) -> Tensor(a)
+  self: grad.values()
+  offsets, lengths, dummy, min_seqlen, max_seqlen: non_differentiable
+""",
+        at="1:9-35",
+        message='"min_seqlen" has no key, but "_nested_view_from_jagged" declares it non_differentiable',
+        help='write "min_seqlen: non_differentiable"',
+    ),
     Invalid(
         at="1:9-20",
         message='"weight" has no formula, but the formula of "self" reads its value',
@@ -156,6 +204,8 @@ def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
 
 
 def _finding(missing: MissingDerivative) -> Finding:
+    if missing.sibling is not None:
+        return _undeclared(missing, missing.sibling)
     fact = "has no formula" if missing.written is None else "is non_differentiable"
     related: tuple[Related, ...] = ()
     confidence = None
@@ -182,4 +232,16 @@ def _finding(missing: MissingDerivative) -> Finding:
         at=missing.written or missing.body,
         confidence=confidence,
         rests_on=() if missing.written is not None else (missing.body.entry.operator or "",),
+    )
+
+
+def _undeclared(missing: MissingDerivative, sibling: Entry) -> Finding:
+    operator = quoted(sibling.operator or "")
+    return Finding(
+        missing.body.entry.name_span,
+        f"{quoted(missing.argument)} has no key, but {operator} declares it non_differentiable",
+        help=f"write {quoted(f'{missing.argument}: non_differentiable')}",
+        related=(Related(f"the entry of {operator}", sibling.name_span),),
+        at=missing.body,
+        rests_on=(missing.body.entry.operator or "", sibling.operator or ""),
     )

@@ -93,6 +93,67 @@ def _lacks(model: Model, function: NativeFunction) -> bool:
     return takes_tensors and returns_tensors and not match.infos and not match.problems
 
 
+#: Endings of the operators that belong to one operation.
+PARTS = ("_forward", "_double_backward", "_backward")
+#: How many operators with the same first word are evidence.
+ENOUGH = 3
+
+
+def _declarations(entry: Entry) -> Iterator[tuple[str, str]]:
+    """The arguments that an entry declares ``non_differentiable``, below the first word of its operator."""
+    if entry.function is not None:
+        operation = _operation(entry.function.canonical.name.base)
+        declarations = [formula for formula in entry.formulas if formula.role is Role.NON_DIFFERENTIABLE]
+        for name in dict.fromkeys(name.text for formula in declarations for name in formula.names):
+            yield f"{_first_word(operation)} {name}", operation
+
+
+#: Entries by the first word of the operator and the arguments that they declare; the value is the operation.
+BY_DECLARATION: EntryIndex[str] = EntryIndex(f"{__name__}:BY_DECLARATION", _declarations)
+
+
+def declaring_sibling(model: Model, entry: Entry, argument: str, *, without_own: bool = True) -> Entry | None:
+    """The entry of a sibling operator that declares an argument of this name ``non_differentiable``.
+
+    Siblings are overloads, the forward and backward operators of one operation, and those for other dimensions or
+    libraries; operators with the same first word are as well if both entries declare another argument, or if there are
+    three of them.
+
+    Args:
+        model: the file.
+        entry: the entry without a key for the argument.
+        argument: the name of the argument.
+        without_own: whether an entry that declares no argument itself has siblings.
+    """
+    if entry.function is None:
+        return None
+    operation = _operation(entry.function.canonical.name.base)
+    key = f"{_first_word(operation)} {argument}"
+    operations = model.values_in(BY_DECLARATION, key)
+    if not operations:
+        return None
+    own = {declared for declared, _ in _declarations(entry)}
+    is_usual = without_own and len(operations) >= ENOUGH
+    siblings = zip(model.entries_in(BY_DECLARATION, key), operations, strict=True)
+    for sibling, name in sorted(siblings, key=lambda item: item[1] != operation):
+        is_closest = without_own and name == operation
+        if sibling is not entry and (is_closest or is_usual or own & {shared for shared, _ in _declarations(sibling)}):
+            return sibling
+    return None
+
+
+def _operation(base: str) -> str:
+    """The name that operators for parts of one operation, other dimensions and other libraries share."""
+    name = common_name(base)[0].replace("Nd", "").removeprefix("<library>_").strip("_")
+    for part in PARTS:
+        name = name.removesuffix(part)
+    return name
+
+
+def _first_word(operation: str) -> str:
+    return operation.partition("_")[0]
+
+
 #: Libraries and back ends that operators are named after; their entries are written alike.
 VENDORS = words("cudnn miopen mps mkldnn npu")
 DIMENSIONS = ("1d", "2d", "3d")

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from derivlint.analysis.formula_analyses import FormulaAnalyses
+from derivlint.analysis.siblings import declaring_sibling
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.cpp_type import BOOL, TENSOR, template_type
 from derivlint.formula import Call, Conditional, Expr, Name, Node, Parenthesized, TypeName, walk
@@ -66,6 +67,8 @@ class MissingDerivative(Struct, frozen=True):
         n_entries: the number of other entries with an argument of that name, if that is evidence, else 0.
         is_usual: whether arguments of that name usually have a formula; True if there is other evidence.
         is_optional: whether the argument may be absent.
+        sibling: the entry of a sibling operator that declares an argument of that name ``non_differentiable``, if that
+            is the evidence.
     """
 
     body: DispatchBody
@@ -77,6 +80,7 @@ class MissingDerivative(Struct, frozen=True):
     n_entries: int
     is_usual: bool
     is_optional: bool
+    sibling: Entry | None = None
 
 
 def _uses(entry: Entry) -> Iterator[tuple[str, bool]]:
@@ -135,7 +139,13 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
             name = binding.name
             if not binding.is_tensor_like or name in with_formula:
                 continue
-            if is_discrete(name) or name in AUXILIARY or _is_in_forward_formula(body, name):
+            if _is_in_forward_formula(body, name):
+                continue
+            formula = _declaration(body, name)
+            sibling = None
+            if formula is None and not (binding.argument is not None and binding.argument.is_write):
+                sibling = declaring_sibling(analyses.model, entry, name, without_own=name not in AUXILIARY)
+            if sibling is None and (is_discrete(name) or name in AUXILIARY):
                 continue
             if f"{function.canonical.name.base}({name})" in Book.by_hand("without-gradient"):
                 continue
@@ -143,18 +153,17 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
             n_with_formula, n_entries = analyses.model.fact(_usage, name)
             if n_with_formula < ENOUGH_FOR_STUBS and is_stub:
                 n_with_formula = n_entries = 0
-            formula = _declaration(body, name)
             is_optional = binding.argument is not None and binding.argument.type.is_nullable
             if formula is not None or is_optional:
                 # a helper may take it without reading its value
                 passer = None
-            if reader is None and passer is None and not n_entries:
+            if reader is None and passer is None and sibling is None and not n_entries:
                 continue
             if formula is None and _has_too_few_names(analyses, body):
                 continue
             is_usual = reader is not None or bool(n_entries) or analyses.model.fact(_is_usual, f"{usual} {name}")
             yield MissingDerivative(
-                body, name, formula, reader, passer, n_with_formula, n_entries, is_usual, is_optional
+                body, name, formula, reader, passer, n_with_formula, n_entries, is_usual, is_optional, sibling
             )
 
 
