@@ -172,7 +172,7 @@ def _candidate(suggestion: Suggestion, accepted: Accepted, index: int) -> Iterat
     if formula is not None:
         yield [Piece(printable(f"  - {formula.text}"), "red")]
     yield [Piece(printable(f"{index} + {candidate.text}"), "green")]
-    if candidate.cause and all(candidate.cause != item.message for item in suggestion.target.findings):
+    if candidate.cause:
         yield [Piece(printable(f"    {candidate.cause}"))]
     yield [Piece(printable(f"    {'; '.join(proof_of(accepted.judged))}"))]
     doubts = doubts_of(accepted.judged)

@@ -44,7 +44,6 @@ def edited_formulas(target: Target, model: Model) -> Iterator[Candidate]:
         *helper_calls(model, formula),
         *sibling_forms(formula),
         *_edited(model, formula, own),
-        *_fixed(model, formula, own),
     )
     candidates: dict[str, Candidate] = {}
     for candidate in every:
@@ -52,6 +51,9 @@ def edited_formulas(target: Target, model: Model) -> Iterator[Candidate]:
         if twin is not None:
             candidate = replace(min(twin, candidate, key=lambda item: item.cost), edits=twin.edits or candidate.edits)
         candidates[candidate.text] = candidate
+    for candidate in _fixed(model, formula, own):
+        # an edit names the mistake, a fix only its cure
+        candidates[candidate.text] = replace(candidates.get(candidate.text, candidate), cost=candidate.cost)
     candidates.pop(formula.text, None)
     return iter(sorted(candidates.values(), key=lambda candidate: candidate.cost))
 
@@ -105,8 +107,8 @@ def _fixed(model: Model, formula: DerivativeFormula, findings: Iterable[Diagnost
         probe = probe_model(outcome.text[start:end], model)
         formulas = [item for entry in probe.entries for item in entry.formulas if item.key_text == formula.key_text]
         if len(formulas) == 1 and formulas[0].text is not None:
-            cause = group[0].message if len(group) == 1 else "all findings are fixed"
-            yield Candidate(formulas[0].text, "edit", -log(IN_FIX), cause=cause)
+            titles = dict.fromkeys(item.fix.title for item in group if item.fix is not None)
+            yield Candidate(formulas[0].text, "edit", -log(IN_FIX), cause=", and ".join(titles))
 
 
 def _places(fix: Fix) -> Iterator[Span]:
