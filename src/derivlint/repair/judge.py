@@ -149,16 +149,24 @@ class Judge:
         entry = after.entries[target.body.entry.index]
         self.n_characters += entry.span.end - entry.span.start
         body = next((body for body in entry.bodies if body.key == target.body.key), None)
+        if body is None:
+            return LEAST_DISTANCE
         before = {(item.rule, item.key, item.message) for item in target.findings}
-        findings = self._findings(Checker(after, self._rules, chooses_fixes=False), entry)
-        if target.formula is None:
-            findings = tuple(item for item in findings if item.rule != PARTIAL)
-        new = [item for item in findings if (item.rule, item.key, item.message) not in before]
-        wrong = [
-            item for item in findings if item.severity is not Severity.INFO and (item in new or _is_own(item, target))
-        ]
-        if body is None or wrong:
-            return LEAST_DISTANCE * max(len(wrong), 1)
+        # most rejected candidates have a finding that the formula has, too
+        names = {item.rule for item in target.findings}
+        new: list[Diagnostic] = []
+        for rules in ([rule for rule in self._rules if rule.name in names], self._rules):
+            findings = self._findings(Checker(after, rules, chooses_fixes=False), entry)
+            if target.formula is None:
+                findings = tuple(item for item in findings if item.rule != PARTIAL)
+            new = [item for item in findings if (item.rule, item.key, item.message) not in before]
+            wrong = [
+                item
+                for item in findings
+                if item.severity is not Severity.INFO and (item in new or _is_own(item, target))
+            ]
+            if wrong:
+                return LEAST_DISTANCE * len(wrong)
         judged = _judged(after, body, target.key)
         if judged is not None and not _is_judged_like(judged, _judged(self.model, target.body, target.key)):
             return LEAST_DISTANCE
