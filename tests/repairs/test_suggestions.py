@@ -14,6 +14,7 @@ from derivlint.model import build_model
 from derivlint.project.settings import Settings
 from derivlint.repair.candidates import Candidate, Target
 from derivlint.repair.judge import Accepted, Judge
+from derivlint.repair.suggest import Suggestion
 from derivlint.rules import load_rules
 from derivlint.schema import load_index
 from derivlint.source import SourceFile
@@ -75,14 +76,25 @@ def test_most_wrong_formulas_of_a_sample_get_the_right_one_first(campaign: Campa
     assert sum(outcome.is_first for outcome in outcomes) >= 8, shown
 
 
+def _suggestion(campaign: Campaign, subject: str, text: str) -> Suggestion:
+    formulas = [item for entry in campaign.model.entries for item in entry.formulas]
+    formula = next(item for item in formulas if f"{item.entry.operator}: {item.key_text}" == subject)
+    outcome = campaign.outcome(WrongFormula("historic", formula, text))
+    assert outcome is not None
+    return outcome.suggestion
+
+
 @pytest.mark.parametrize("subject", HISTORIC)
 def test_historic_formulas_get_the_right_one(campaign: Campaign, subject: str) -> None:
     wrong, right = HISTORIC[subject]
-    formulas = [item for entry in campaign.model.entries for item in entry.formulas]
-    formula = next(item for item in formulas if f"{item.entry.operator}: {item.key_text}" == subject)
-    outcome = campaign.outcome(WrongFormula("historic", formula, wrong))
-    assert outcome is not None
-    assert outcome.suggestion.candidates[0].candidate.text == right
+    assert _suggestion(campaign, subject, wrong).candidates[0].candidate.text == right
+
+
+def test_of_formulas_with_different_values_one_is_shown(campaign: Campaign) -> None:
+    # at most points the tangent in the place of the primal has no value, and nothing else refutes it
+    suggestion = _suggestion(campaign, "_foreach_norm.Scalar: result", "norm_jvp(self_t, self_t, ord, result[i])")
+    assert [item.candidate.text for item in suggestion.candidates] == ["norm_jvp(self_p, self_t, ord, result[i])"]
+    assert (suggestion.is_disputed, suggestion.is_certain) == (True, False)
 
 
 def test_json_has_the_formula_its_edit_and_its_proof(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

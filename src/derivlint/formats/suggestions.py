@@ -153,6 +153,8 @@ def suggestion_lines(report: FileSuggestions) -> Iterator[Line]:
         yield from ([Piece(printable(f"  {text}"))] for text in _facts(suggestion))
         for index, accepted in enumerate(suggestion.candidates, 1):
             yield from _candidate(suggestion, accepted, index)
+        if suggestion.is_disputed:
+            yield [Piece("    formulas with other values pass the checks, too", "dim")]
         for formula, message in suggestion.refuted:
             yield [Piece(printable(f"  refuted in PyTorch: {formula}"), "yellow")]
             yield [Piece(printable(f"    {message}"))]

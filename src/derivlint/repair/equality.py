@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from itertools import chain
 from typing import Any
 
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.scalar_evaluation import evaluate as of_elements
-from derivlint.analysis.scalar_evaluation.compare import differ
+from derivlint.analysis.scalar_evaluation.compare import differ, kinds_of
 from derivlint.analysis.scalar_evaluation.points import POINTS, NumberKind, point_arguments, seed_value
 from derivlint.analysis.scalar_evaluation.reference import reference_of
 from derivlint.analysis.scalar_evaluation.signature import signature_of
@@ -65,7 +65,10 @@ def compare_formulas(model: Model, body: DispatchBody, key: str, one: str, two: 
     differentiability = model.canonical_differentiability(body)
     if first is None or second is None or differentiability is None:
         return Equality.UNKNOWN
-    comparisons = (_elements(differentiability, first, second, scale), _tensors(differentiability, first, second))
+    comparisons = (
+        _elements(differentiability, kinds_of(model, differentiability.function), first, second, scale),
+        _tensors(differentiability, first, second),
+    )
     verdict = Equality.UNKNOWN
     for differs in chain.from_iterable(comparisons):
         if differs:
@@ -83,7 +86,11 @@ def _typed(model: Model, body: DispatchBody, key: str, text: str) -> TypedFormul
 
 
 def _elements(
-    differentiability: Differentiability, first: TypedFormula, second: TypedFormula, scale: float
+    differentiability: Differentiability,
+    kinds: Iterable[NumberKind],
+    first: TypedFormula,
+    second: TypedFormula,
+    scale: float,
 ) -> Iterator[bool]:
     """Compare values on one element: yields for each point with both values known whether they differ."""
     evaluators = [of_elements.compile_formula(formula) for formula in (first, second)]
@@ -92,7 +99,7 @@ def _elements(
     signature = signature_of(differentiability)
     reference = reference_of(differentiability.function)
     arguments_of = point_arguments(differentiability)
-    for kind in (NumberKind.REAL, NumberKind.COMPLEX):
+    for kind in kinds:
         for number in range(POINTS):
             arguments = {name: _scaled(value, scale) for name, value in arguments_of.at(kind, number).items()}
             try:

@@ -65,9 +65,10 @@ class Accepted(Struct, frozen=True):
     run: TorchRun | None = None
 
     @property
-    def is_compared(self) -> bool:
-        """Whether its values are compared with the operator's derivative."""
-        return self.judged is not None and self.judged.is_judged(Question.VALUE)
+    def n_compared(self) -> int:
+        """The number of inputs at which its value is compared with the operator's derivative."""
+        judged = self.judged
+        return 0 if judged is None else sum(judged.points.values()) + judged.n_tensors
 
 
 class Judge:

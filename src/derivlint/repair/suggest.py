@@ -38,10 +38,11 @@ class Suggestion(Struct, frozen=True):
 
     Attributes:
         target: the formula, or the key without one.
-        candidates: at most three with different values, the best one first.
+        candidates: at most three, the best one first; none whose values differ from those of a better one.
         unsolved: the reason why there is none, or empty.
         refuted: the formulas that a run in PyTorch refuted, each with the finding.
         error: the unexpected exception that ended the search, or None.
+        is_disputed: whether formulas with other values pass the checks as well, which are not among the candidates.
     """
 
     target: Target
@@ -49,12 +50,13 @@ class Suggestion(Struct, frozen=True):
     unsolved: str = ""
     refuted: tuple[tuple[str, str], ...] = ()
     error: Exception | None = None
+    is_disputed: bool = False
 
     @property
     def is_certain(self) -> bool:
         """Whether the only candidate was compared with the operator, and all its properties are checked."""
         only = self.candidates[0] if len(self.candidates) == 1 else None
-        if only is None or only.judged is None or len(only.candidate.edits) != 1:
+        if self.is_disputed or only is None or only.judged is None or len(only.candidate.edits) != 1:
             return False
         return only.judged.is_judged(Question.VALUE) and not only.judged.missing
 
@@ -83,8 +85,9 @@ def suggest(judge: Judge, target: Target, stop: Callable[[], bool] | None = None
         if not any(item.candidate.how == "edit" for item in search.accepted):
             again = (twice_edited(target, candidate, judge.model) for candidate in search.nearest())
             search.judge(merge(*again, key=_cost), MAX_JUDGED_TWICE)
-        best = sorted(search.best, key=lambda item: item.candidate.cost)[:MAX_SHOWN]
-        return Suggestion(target, tuple(best), "" if best else search.unsolved)
+        best = search.best()
+        is_disputed = any(item.n_compared and item not in best for item in search.accepted)
+        return Suggestion(target, best, "" if best else search.unsolved, is_disputed=is_disputed)
     except Exception as error:
         not_understood(error)
         return Suggestion(target, unsolved=f"internal error: {type(error).__name__}: {error}", error=error)
@@ -112,7 +115,7 @@ class _Search:
         for candidate in candidates:
             if candidate.text in self._texts:
                 continue
-            if self._stop() or sum(item.is_compared for item in self.accepted) == MAX_SHOWN:
+            if self._stop():
                 return
             if most <= 0 or self._judge.n_characters >= self._most_characters:
                 self._is_complete = False
@@ -123,7 +126,7 @@ class _Search:
             if not isinstance(verdict, Accepted):
                 self._rejected.append((verdict, candidate))
                 continue
-            equal = [item for item in self.accepted if self._is_equal(verdict, item)]
+            equal = [item for item in self.accepted if self._equality(verdict, item) is Equality.EQUAL]
             # the author's own style takes precedence over a derived formula
             if not equal or (candidate.how == "edit" and equal[0].candidate.how == "derivation"):
                 self.accepted = [*(item for item in self.accepted if item not in equal), verdict]
@@ -139,18 +142,23 @@ class _Search:
         # the first text is that of the formula
         return f"none of the {counted(len(self._texts) - 1, 'likeliest edit')} makes it right"
 
-    @property
-    def best(self) -> list[Accepted]:
-        """The right candidates; where the values of any are compared, only those.
+    def best(self) -> tuple[Accepted, ...]:
+        """The best candidates: of those with different values the one that is compared most, then the likeliest.
 
-        ``grads[0.5]`` has no value that could be wrong, ``grad`` in its place is the derivative.
+        Only those whose values are compared, or one. ``grads[0.5]`` has no value that could be wrong, ``grad`` in its
+        place is the derivative.
         """
-        return [item for item in self.accepted if item.is_compared] or self.accepted
+        ranked = sorted(self.accepted, key=lambda item: (-item.n_compared, item.candidate.cost))
+        best: list[Accepted] = []
+        for accepted in ranked:
+            is_rival = any(self._equality(accepted, item) is Equality.DIFFERENT for item in best)
+            if not best or (accepted.n_compared and not is_rival):
+                best.append(accepted)
+        return tuple(sorted(best, key=lambda item: item.candidate.cost)[:MAX_SHOWN])
 
-    def _is_equal(self, one: Accepted, two: Accepted) -> bool:
+    def _equality(self, one: Accepted, two: Accepted) -> Equality:
         target = self._target
-        texts = (one.candidate.text, two.candidate.text)
-        return compare_formulas(self._judge.model, target.body, target.key, *texts) is Equality.EQUAL
+        return compare_formulas(self._judge.model, target.body, target.key, one.candidate.text, two.candidate.text)
 
     def nearest(self) -> list[Candidate]:
         """The wrong candidates that came nearer to a right one than the formula is, the nearest first."""

@@ -21,7 +21,7 @@ from derivlint.analysis.scalar_evaluation.reference import FOREACH, ReferenceOpe
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, Values, components, signature_of
 from derivlint.analysis.scalar_evaluation.values import NotFiniteError, UnknownValueError, Value, conj, is_finite
 from derivlint.analysis.typed import TypedFormula
-from derivlint.model import Differentiability
+from derivlint.model import Differentiability, Model
 from derivlint.model.generated.forward import TANGENT
 from derivlint.model.generated.gradients import GRAD, GRADS, NAMED_PREFIX
 from derivlint.operators import Book, holds_for
@@ -254,7 +254,7 @@ def compared(
         most = ENOUGH_OF_IDENTITY
     elif not is_broadcasting(function.name.base.removeprefix(FOREACH)):
         most = ENOUGH_OF_SEVERAL
-    for kind in _kinds(analyses, function):
+    for kind in kinds_of(analyses.model, function):
         enough = min(ENOUGH[kind], most)
         for check in checks:
             check.known_points = check.unknown_points = 0
@@ -279,15 +279,16 @@ def compared(
     return checks
 
 
-def _kinds(analyses: FormulaAnalyses, function: NativeFunction) -> tuple[NumberKind, ...]:
-    book = analyses.model.book
+def kinds_of(model: Model, function: NativeFunction) -> tuple[NumberKind, ...]:
+    """The kinds of numbers for which a function is differentiated."""
+    book = model.book
     if not book.is_complex_differentiable(function) and (
         not book.takes_complex(function)
         or any(argument.name == DTYPE for argument in function.schema.arguments.flat_non_out)
     ):
         # with a type for its real result, such an operator refuses complex numbers
         return (NumberKind.REAL,)
-    if not holds_for(analyses.model.natives):
+    if not holds_for(model.natives):
         return (NumberKind.REAL,)
     if function.name.base in PROMOTING:
         return (NumberKind.REAL, NumberKind.COMPLEX, NumberKind.MIXED)
