@@ -28,7 +28,8 @@ SWAPPED = """\
 """
 RIGHT = "huber_loss_backward(grad, self, target, reduction, delta)"
 #: Formulas of PyTorch's history, by what they need: a guard, the fixes of all findings together, conjugates of several
-#: factors, symbolic sizes, the form of the other argument's formula, and a helper for one that does not exist.
+#: factors, symbolic sizes, the form of the other argument's formula, a helper for one that does not exist,
+#: and two edits at once.
 HISTORIC = {
     "conv_tbc: self, weight, bias": (
         "conv_tbc_backward(grad, self, weight, bias, pad)",
@@ -49,6 +50,19 @@ HISTORIC = {
     "hardtanh_backward: grad_output": (
         "hardtanh_backward(grad, input, min_val, max_val, false)",
         "hardtanh_backward(grad, self, min_val, max_val)",
+    ),
+    "repeat: self": (
+        "repeat_backward(grad, self.dim(), repeats)",
+        "repeat_backward(grad, repeats, self.sym_sizes())",
+    ),
+    "addcdiv: tensor1": (
+        "grad * value / tensor2",
+        "handle_r_to_c(tensor1.scalar_type(), grad * value.conj() / tensor2.conj())",
+    ),
+    "special_i1: self": ("-i1_backward(grad, self, result)", "i1_backward(grad, self, result)"),
+    "_log_softmax_backward_data: grad_output": (
+        "grad.to(output.dtype()) - (grad.to(output.dtype()) * output.exp()).sum(dim, tre)",
+        "grad.to(output.dtype()) - (grad.to(output.dtype()) * output.exp()).sum(dim, true)",
     ),
 }
 SINE = "- name: cos(Tensor self) -> Tensor\n  self: grad * self.sin().conj()\n"

@@ -18,6 +18,8 @@ from derivlint.repair.candidates import Candidate
 COST = 3.0
 _BACKWARD, _AGAIN = "_backward", "_double_backward"
 GRAD_OUTPUT = "grad_output"
+#: The methods that give what parameters with such endings take.
+PROPERTIES = {"sizes": "sym_sizes", "shape": "sym_sizes", "scalar_type": "scalar_type", "options": "options"}
 #: The maximum number of helpers tried.
 MAX_HELPERS = 12
 
@@ -109,7 +111,7 @@ def _arguments(formula: DerivativeFormula, overload: Function) -> list[str] | No
 
 def _property(name: str, visible: set[str]) -> str | None:
     """The property of an argument that a parameter is named after: ``self_sizes``, ``input_sizes``."""
-    for suffix, member in (("sizes", "sym_sizes"), ("scalar_type", "scalar_type"), ("options", "options")):
+    for suffix, member in PROPERTIES.items():
         subject = name.removesuffix(suffix).rstrip("_") or "self"
         if subject == "input" and subject not in visible:
             subject = "self"

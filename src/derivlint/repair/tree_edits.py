@@ -85,6 +85,8 @@ class TreeChanges:
                     yield self._dropped(Slip.SIGN, node, node.operand, f'"{node.op}" is superfluous')
                 case Binary():
                     yield from self._of_binary(node)
+                    if self._is_complex:
+                        yield from self._conjugated(node)
                 case Call():
                     yield from self._of_call(node)
                 case Conditional():
@@ -124,10 +126,11 @@ class TreeChanges:
 
     # ---- nodes
 
-    def _conjugated(self, tree: Expr) -> Iterator[Change]:
+    def _conjugated(self, node: Binary) -> Iterator[Change]:
         """Conjugates of several factors of a product: of one, they are put on it like any method."""
-        factors = [factor for factor in _factors(tree) if not isinstance(factor, Number)]
-        if len(factors) > MAX_FACTORS:
+        parent = self._parents.get(node)
+        factors = [factor for factor in _factors(node) if not isinstance(factor, Number)]
+        if len(factors) > MAX_FACTORS or (isinstance(parent, Binary) and parent.op in ("*", "/")):
             return
         for count in range(2, len(factors) + 1):
             for chosen in combinations(factors, count):
@@ -161,14 +164,14 @@ class TreeChanges:
 
     def _of_whole(self, tree: Expr) -> Iterator[Change]:
         whole = self._operand(tree)
-        if isinstance(tree, Binary) and tree.op in ("*", "/"):
+        is_product = isinstance(tree, Binary) and tree.op in ("*", "/")
+        if is_product and not self._text[tree.start :].startswith("-"):
             yield Change(Slip.SIGN, Edit(tree.start, tree.start, "-"), "the sign is wrong")
-        else:
+        elif not is_product and not isinstance(tree, Unary):
+            # of other texts the present sign is superfluous
             yield self._replaced(Slip.SIGN, tree, f"-{whole}", "the sign is wrong")
         for factor in ("2", "0.5"):
             yield self._replaced(Slip.FACTOR, tree, f"{whole} * {factor}", f"the factor {factor} is missing")
-        if self._is_complex:
-            yield from self._conjugated(tree)
         if self._formula.role is Role.BACKWARD:
             yield from self._symbolic()
         if GRAD in self._types:
@@ -194,9 +197,11 @@ class TreeChanges:
             # a type
             yield Change(Slip.SPELLING, Edit(node.end, node.end, "()"), f"{quoted(name)} is not called")
         parameter = self._parameter_of(node)
-        for variable, type in self._types.items():
+        variables = self._types if name in self._types else {**self._types, **dict.fromkeys(_FLAGS, _FLAG)}
+        meant = {_base(name), parameter, *(get_close_matches(name, variables) if name not in self._types else ())}
+        for variable, type in variables.items():
             if variable != name:
-                likeness = 8.0 if _base(variable) in (_base(name), parameter) else 1.0
+                likeness = 8.0 if variable in meant or _base(variable) in meant else 1.0
                 if type != self._types.get(name, type):
                     likeness /= 8
                 cause = f"{quoted(variable)} is meant, not {quoted(name)}"
