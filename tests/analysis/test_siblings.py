@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from derivlint.analysis.dispatch import autograd_key, bodies_without_default
-from derivlint.analysis.siblings import common_name, main_form_without_derivative, odd_tokens
+from derivlint.analysis.siblings import common_name, main_form_without_derivative, odd_parts
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions, load_index
 from derivlint.source import SourceFile
@@ -103,9 +103,9 @@ PADS = """\
 def odd(first: str, second: str) -> list[tuple[str, str]]:
     model = model_of(PADS.format(first, second))
     return [
-        (model.source.text[slice(*each.written.span_of(each.token))], each.counterpart.text)
+        (model.source.text[slice(*each.written.range(each.start, each.end))], each.sibling_text)
         for entry in model.entries
-        for each in odd_tokens(model, entry)
+        for each in odd_parts(model, entry)
     ]
 
 
@@ -122,6 +122,12 @@ def odd(first: str, second: str) -> list[tuple[str, str]]:
         # two differences, and another number of tokens
         ("f(grad, self)", "g(grad, padding)", []),
         ("f(grad, self)", "f(grad, self, padding)", []),
+        # one difference twice
+        ("f(grad, at::k, self, at::k)", "f(grad, at::m, self, at::m)", [("m", "k")]),
+        # a method, and the argument of one
+        ("f(grad.contiguous(), self)", "f(grad, self)", [("grad", "grad.contiguous()")]),
+        ("f(grad, self)", "f(grad, self.contiguous(at::k))", [("self.contiguous(at::k)", "self")]),
+        ("f(grad.contiguous(g()), self)", "f(grad.contiguous(), self)", [("contiguous()", "contiguous(g())")]),
     ],
 )
 def test_a_single_token_is_odd(first: str, second: str, expected: list[tuple[str, str]]) -> None:
@@ -133,14 +139,16 @@ WORDS = st.lists(st.sampled_from(["grad", "self", "padding"]), min_size=1, max_s
 
 @given(WORDS, WORDS)
 def test_a_token_is_odd_exactly_where_one_argument_differs(first: list[str], second: list[str]) -> None:
-    differences = [(mine, other) for other, mine in zip(first, second, strict=False) if mine != other]
+    differences = list(
+        dict.fromkeys((mine, other) for other, mine in zip(first, second, strict=False) if mine != other)
+    )
     expected = differences if len(first) == len(second) and len(differences) == 1 else []
     assert odd(f"f({', '.join(first)})", f"f({', '.join(second)})") == expected
 
 
 def test_the_siblings_of_the_installed_file_agree(derivatives_path: Path, installed_natives: NativeFunctions) -> None:
     model = build_model(SourceFile.read(derivatives_path), installed_natives)
-    assert [entry.operator for entry in model.entries if any(odd_tokens(model, entry))] == []
+    assert [entry.operator for entry in model.entries if any(odd_parts(model, entry))] == []
 
 
 # ---- dispatch keys

@@ -162,20 +162,32 @@ MAX_SIBLINGS = 32
 STRING = "STRING"
 
 
-class OddToken(Struct, frozen=True):
-    """A token that is the only difference between the formulas of two siblings.
+class OddPart(Struct, frozen=True):
+    """The part that is the only difference between the formulas of two siblings.
 
     Attributes:
         written: the later formula.
-        token: its token.
+        start: the offset of the part in it.
+        end: the offset of the end.
         sibling: the earlier formula.
-        counterpart: the corresponding token.
+        counterpart: the offsets of the corresponding part.
     """
 
     written: DerivativeFormula
-    token: Token
+    start: int
+    end: int
     sibling: DerivativeFormula
-    counterpart: Token
+    counterpart: tuple[int, int]
+
+    @property
+    def text(self) -> str:
+        """The part."""
+        return (self.written.text or "")[self.start : self.end]
+
+    @property
+    def sibling_text(self) -> str:
+        """The corresponding part."""
+        return (self.sibling.text or "")[slice(*self.counterpart)]
 
 
 def _family(entry: Entry) -> str | None:
@@ -196,11 +208,12 @@ def _families(entry: Entry) -> Iterator[tuple[str, Nothing]]:
 BY_FAMILY: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_FAMILY", _families)
 
 
-def odd_tokens(model: Model, entry: Entry) -> Iterator[OddToken]:
-    """The single tokens by which formulas of an entry differ from those of siblings, in file order.
+def odd_parts(model: Model, entry: Entry) -> Iterator[OddPart]:
+    """The parts by which alone formulas of an entry differ from those of siblings, in file order.
 
     Siblings are called alike but for the number of dimensions (``max_pool2d``, ``max_pool3d``) or the library
     (``cudnn_batch_norm``, ``miopen_batch_norm``). A number that says how many dimensions there are is not a difference.
+    A part is a token, or a call of a method or its argument that only one of them has: ``contiguous``.
     """
     family = _family(entry)
     if family is None or len(model.values_in(BY_FAMILY, family)) < 2:
@@ -214,10 +227,11 @@ def odd_tokens(model: Model, entry: Entry) -> Iterator[OddToken]:
             continue
         earlier = list(islice(group.values(), own.position))
         for first in earlier[-MAX_SIBLINGS:]:
-            pair = _single_difference(first, own)
-            if pair is not None:
-                odd.append(OddToken(formula, pair[1], first.written, pair[0]))
-    yield from sorted(odd, key=lambda odd_token: (odd_token.written.value_span.start, odd_token.token.start))
+            parts = _odd_part(first, own)
+            if parts is not None:
+                counterpart, (start, end) = parts
+                odd.append(OddPart(formula, start, end, first.written, counterpart))
+    yield from sorted(odd, key=lambda part: (part.written.value_span.start, part.start))
 
 
 def _formulas_of_family(model: Model, family: str) -> dict[str, dict[str, _Sibling]]:
@@ -261,21 +275,48 @@ class _Sibling:
         """The tokens that mean something; texts of messages do not."""
         return [token for token in tokens(self.written.text or "") if token.type not in TRIVIA and token.type != STRING]
 
+    def range(self, first: int, end: int) -> tuple[int, int]:
+        """The offsets of some tokens in the formula."""
+        return self.tokens[first].start, self.tokens[end - 1].end
 
-def _single_difference(first: _Sibling, second: _Sibling) -> tuple[Token, Token] | None:
-    if len(first.tokens) != len(second.tokens):
-        return None
-    differences = []
-    for token, twin in zip(first.tokens, second.tokens, strict=True):
-        if token.text == twin.text or _is_same(token.text, first.dimensions, twin.text, second.dimensions):
-            continue
-        differences.append((token, twin))
-        if len(differences) > 1:
+
+def _odd_part(first: _Sibling, second: _Sibling) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """The offsets of the only difference in both formulas, which may be repeated."""
+    if len(first.tokens) == len(second.tokens):
+        differing: dict[tuple[str, str], int] = {}
+        for at, (one, twin) in enumerate(zip(first.tokens, second.tokens, strict=True)):
+            if not _is_same(one, first, twin, second):
+                differing.setdefault((one.text, twin.text), at)
+        if len(differing) != 1:
             return None
-    return differences[0] if differences else None
+        (at,) = differing.values()
+        return first.range(at, at + 1), second.range(at, at + 1)
+    if len(first.tokens) > len(second.tokens):
+        part, counterpart = _inserted(second, first) or (None, None)
+        return (counterpart, part) if part is not None and counterpart is not None else None
+    return _inserted(first, second)
 
 
-def _is_same(first: str, first_dimensions: str, second: str, second_dimensions: str) -> bool:
-    if first.isdecimal() and second.isdecimal():
-        return bool(first_dimensions) and first == first_dimensions and second == second_dimensions
-    return common_name(first)[0] == common_name(second)[0]
+def _inserted(shorter: _Sibling, longer: _Sibling) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """The offsets of a value and of a method call on it, or of calls without and with argument."""
+    extra = len(longer.tokens) - len(shorter.tokens)
+    pairs = list(zip(shorter.tokens, longer.tokens, strict=False))
+    start = next((at for at, (one, twin) in enumerate(pairs) if not _is_same(one, shorter, twin, longer)), len(pairs))
+    rest = zip(shorter.tokens[start:], longer.tokens[start + extra :], strict=True)
+    if start < 2 or not all(_is_same(one, shorter, twin, longer) for one, twin in rest):
+        return None
+    inserted = [token.text for token in longer.tokens[start : start + extra]]
+    if inserted[0] == "." and inserted[-1] == ")":
+        return shorter.range(start - 1, start), longer.range(start - 1, start + extra)
+    if [token.text for token in shorter.tokens[start - 1 : start + 1]] == ["(", ")"]:
+        return shorter.range(start - 2, start + 1), longer.range(start - 2, start + extra + 1)
+    return None
+
+
+def _is_same(token: Token, sibling: _Sibling, twin: Token, twins: _Sibling) -> bool:
+    """Whether two tokens are equal but for the library or the number of dimensions."""
+    if token.text == twin.text:
+        return True
+    if token.text.isdecimal() and twin.text.isdecimal():
+        return bool(sibling.dimensions) and (token.text, twin.text) == (sibling.dimensions, twins.dimensions)
+    return common_name(token.text)[0] == common_name(twin.text)[0]
