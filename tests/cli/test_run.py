@@ -119,7 +119,10 @@ def test_a_program_runs_with_the_replacement(folder: Folder) -> None:
     status, output, lines = folder.run("--", "program.py", "a", "-x")
     assert (status, output) == (3, shown(2.0, ["a", "-x"]))
     assert [line for line in lines if line and not line.startswith((" ", "derivatives.yaml"))] == [
+        "read the file in S",
         "replacing tanh",
+        "checked the entries in S",
+        "generated the code in S",
         "tanh: 5 kernels, ForeachTanhBackward0, TanhBackward0 (unchanged since the last run)",
         "ready in S",
         "imported torch and loaded the replacement in S",
@@ -145,7 +148,11 @@ def test_a_comparison_names_what_differs(folder: Folder) -> None:
     """The first run is on stock, and prints nothing on standard output."""
     status, output, lines = folder.run("--compare", "--", "program.py")
     assert (status, output) == (1, shown(2.0, []))
-    assert lines[-2:] == [
+    assert lines[-6:] == [
+        "running on stock first",
+        "ran on stock in S",
+        "on stock the program ends with status 1",
+        "imported torch and loaded the replacement in S",
         "backward 1, gradient 0: stock 1.0, here 2.0 at [0]",
         "1 call of backward and grad: 1 of 2 losses and gradients equal stock's bit for bit",
     ]
@@ -165,7 +172,10 @@ def test_what_does_not_differ_runs_on_stock(folder: Folder) -> None:
     (folder.path / "derivatives.yaml").write_text(f"# not an edit\n{STOCK}")
     status, output, lines = folder.run("--", "program.py")
     assert (status, output) == (1, shown(1.0, []))
-    assert lines == ['no entry of "derivatives.yaml" differs from the installed PyTorch; running on stock']
+    assert lines == [
+        "read the file in S",
+        'no entry of "derivatives.yaml" differs from the installed PyTorch; running on stock',
+    ]
 
 
 def test_an_error_of_the_compiler_points_into_the_yaml(folder: Folder) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -116,25 +117,23 @@ def parts_to_replace(model: Model, names: tuple[str, ...]) -> list[OperatorGroup
         require_names(model, names)
         operators_by_name = {name: cpp_operators(model, (name,), CppOptions()) or () for name in names}
         return [OperatorGroup(name, operators, ()) for name, operators in operators_by_name.items()]
+    # first, because of two files the one that was read last is kept
+    other_release = _other_release(model.source)
     changed = [entry for entry in changed_entries(model, stock_source()) if entry.operator is not None]
-    if changed:
-        _refuse_other_release(model.source)
+    if changed and other_release:
+        raise InputError(other_release)
     size = -(-len(changed) // MOST_UNITS) or 1
     groups = [changed[start : start + size] for start in range(0, len(changed), size)]
     return [_part(model, group) for group in groups]
 
 
-def _refuse_other_release(source: SourceFile) -> None:
-    """Refuse a file that differs from the installed PyTorch's because it belongs to another release.
-
-    Raises:
-        InputError: it does.
-    """
+def _other_release(source: SourceFile) -> str:
+    """Why a file differs from the installed PyTorch's if it belongs to another release; empty if it does not."""
     torch = installed_torch()
     release = detected_release(entry_names(source), lambda: called_functions(source))
     if torch is None or release is None or not release.is_other or torch.release == release.version:
-        return
-    raise InputError(
+        return ""
+    return (
         f'"{source.path}" is a file of PyTorch {release.version}, and {torch.release} is installed; '
         "name the operators to replace with --ops"
     )
@@ -197,7 +196,9 @@ def replace_operators(
     """
     _refuse_missing(loaded.model, parts)
     options = CppOptions(helpers=helpers)
+    start = time.monotonic()
     emissions = [cpp_code(loaded, part.operators, options) for part in parts]
+    progress(f"generated the code in {time.monotonic() - start:.1f} s")
     place = _place()
     processes = ProcessGroup()
 

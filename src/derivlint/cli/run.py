@@ -147,9 +147,11 @@ class _Run(Struct, frozen=True):
         """
         from derivlint.api.replacing import ReplacementError, findings_in, parts_to_replace, replace_operators
 
+        began = time.monotonic()
         program = Program.read(words)
         loaded = self._loaded(paths, program)
         parts = parts_to_replace(loaded.model, self.ops)
+        self._report_time("read the file", began)
         if not parts:
             self._report_step(
                 f'no entry of "{loaded.source.path}" differs from the installed PyTorch; running on stock'
@@ -157,8 +159,9 @@ class _Run(Struct, frozen=True):
             return [], program
         self._report_step(f"replacing {', '.join(part.label for part in parts)}")
         least = Severity.ERROR if self.quiet else Severity.INFO
+        start = time.monotonic()
         print_findings(loaded.model, [item for item in findings_in(loaded, parts) if item.severity >= least], "auto")
-        began = time.monotonic()
+        self._report_time("checked the entries", start)
         try:
             with Progress(is_quiet=self.quiet) as progress:
 
@@ -172,7 +175,8 @@ class _Run(Struct, frozen=True):
         except ReplacementError as error:
             _report(loaded, error)
             click.get_current_context().exit(USAGE)
-        self._summarize(made, time.monotonic() - began)
+        self._summarize(made)
+        self._report_time("ready", began)
         return [replacement.library for replacement in made], program
 
     def _loaded(self, paths: tuple[str, ...], program: Program) -> Loaded:
@@ -189,7 +193,10 @@ class _Run(Struct, frozen=True):
         if not self.quiet:
             warn(text)
 
-    def _summarize(self, made: Sequence[Replacement], seconds: float) -> None:
+    def _report_time(self, step: str, start: float) -> None:
+        self._report_step(f"{step} in {time.monotonic() - start:.1f} s")
+
+    def _summarize(self, made: Sequence[Replacement]) -> None:
         for replacement in made:
             nodes = ", ".join(dict.fromkeys(node for node in replacement.nodes.values() if node is not None))
             count = counted(len(replacement.nodes), "kernel")
@@ -197,7 +204,6 @@ class _Run(Struct, frozen=True):
             self._report_step(f"{replacement.part.label}: {count}, {nodes or 'no node'} ({state})")
             for name, reason in replacement.left_out.items():
                 self._report_step(f"{name} keeps PyTorch's kernel: {reason}")
-        self._report_step(f"ready in {seconds:.1f} s")
 
     def again(self, paths: tuple[str, ...], words: Sequence[str]) -> None:
         """Compile and run once, in a child process."""
@@ -226,8 +232,10 @@ class _Run(Struct, frozen=True):
         if not program.kind:
             raise InputError("--compare needs a program to run twice")
         self._report_step("running on stock first")
+        start = time.monotonic()
         stock = {**task, "libraries": [], "record": str(folder)}
         status = subprocess.run(_command(stock, program), stdout=subprocess.DEVNULL, check=False).returncode
+        self._report_time("ran on stock", start)
         if status:
             warn(f"on stock the program ends with status {status}")
         return {**task, "against": str(folder)}

@@ -168,11 +168,14 @@ def emission(
 
 def _own_needed(model: Model, kernels_of: Iterable[NativeFunction]) -> list[NativeFunction]:
     """The custom operators that kernels or formulas call; other operators may need another release."""
+    own = own_operators(model.natives)
+    if not own:
+        return []
     called = {str(function.name) for function in kernels_of if function.namespace != ATEN}
     names = called_names(model.entries)
     return [
         function
-        for function in own_operators(model.natives)
+        for function in own
         if refusal(function) is None and (str(function.name) in called or function.cpp_name in names)
     ]
 

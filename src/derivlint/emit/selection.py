@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from derivlint.cpp.cpp_type import types
+from derivlint.cpp.types import DeclaredType
 from derivlint.formula import Formula
 from derivlint.model import Entry, Model
 from derivlint.schema import NativeFunction
@@ -34,6 +35,8 @@ def is_selected(function: NativeFunction, operators: Collection[str] | None) -> 
 
 def outside_of_aten(model: Model, operators: Collection[str] | None) -> tuple[NativeFunction, ...]:
     """The functions of entries outside of ``aten``, the namespace of PyTorch's own operators."""
+    if all(function.namespace == ATEN for function in model.natives.written):
+        return ()
     functions = {
         f"{match.function.namespace}::{match.function.name}": match.function
         for entry in model.entries
@@ -87,17 +90,25 @@ def unsavable_arguments(model: Model) -> dict[str, str]:
     """
     reasons: dict[str, str] = {}
     for entry in model.entries:
+        function = entry.function
+        # what formulas save is determined only where an argument may be concerned: few are
+        if function is None or not any(_is_unsavable(binding.cpp_type) for binding in function.arguments):
+            continue
         for body in entry.bodies:
             for saved in body.info.all_saved_inputs if body.info is not None else ():
-                argument = entry.function.argument(saved.name) if entry.function is not None else None
-                type = saved.type.canonical
-                if argument is None or saved.accidental or not (type in _UNSAVABLE or type.head == "array"):
+                argument = function.argument(saved.name)
+                if argument is None or saved.accidental or not _is_unsavable(saved.type):
                     continue
                 kind = argument.argument.type if argument.argument is not None else saved.type
                 reason = f'its gradient needs "{saved.name}", and a node cannot keep a value of type "{kind}"'
                 for match in model.functions_of(entry):
                     reasons.setdefault(str(match.function.name), reason)
     return reasons
+
+
+def _is_unsavable(type: DeclaredType) -> bool:
+    canonical = type.canonical
+    return canonical in _UNSAVABLE or canonical.head == "array"
 
 
 def unreadable_reason(formula: Formula, line: int) -> str:

@@ -305,7 +305,6 @@ class _Builder:
         if not todo and is_made_by_user(library) and is_made_by_user(stubs):
             return Built(library, (), _count(stubs), self._without_bindings)
         self.compile(processes)
-        self._write_stubs(objects, stubs)
         self._link(objects, stubs, library)
         current = [self._target(unit) for unit in own]
         self._remove_old({*current, *(path.with_suffix(".d") for path in current), library, stubs}, library)
@@ -458,8 +457,10 @@ class _Builder:
         replace_file(target, text.encode(), durable=False)
 
     def _link(self, objects: Sequence[Path], stubs: Path, library: Path) -> None:
-        self._progress(f"linking {library.name}")
+        """Link the library, with stubs for hidden helpers."""
         start = time.monotonic()
+        self._write_stubs(objects, stubs)
+        self._progress(f"linking {library.name}")
         unfinished = library.with_suffix(f".{os.getpid()}.new")
         command = [
             str(self._toolchain.compiler.path),
