@@ -61,8 +61,10 @@ try {
   await squiggle.hover();
   const tooltip = await (await page.waitForSelector(".cm-tooltip-lint")).evaluate((node) => node.textContent);
 
+  // of the entry with the first finding
+  await page.click("#findings li p button");
   const tabs = {};
-  for (const name of ["model", "cpp", "python", "derive"]) {
+  for (const name of ["suggest", "model", "cpp", "python", "derive"]) {
     await page.click(`#tabs [data-tab=${name}]`);
     await page.waitForFunction(() => document.getElementById("output").textContent !== "", { timeout: LIMIT });
     tabs[name] = await page.$eval("#output", (node) => node.textContent);

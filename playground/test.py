@@ -28,7 +28,13 @@ HERE = Path(__file__).resolve().parent
 # as in editors, nothing is searched for after each key: the command names causes of wrong values, which takes longer
 causes.EXPLAINED = frozenset()
 #: A part of what each tab shows for the first example.
-PARTS = {"model": '"version"', "cpp": "Backward", "python": "import torch", "derive": "cosh"}
+PARTS = {
+    "suggest": '"mat2" is meant, not "mat3"',
+    "model": '"version"',
+    "cpp": "Backward",
+    "python": "import torch",
+    "derive": "cosh",
+}
 
 
 def examples() -> list[tuple[str, str]]:
@@ -111,12 +117,7 @@ def main(site: Path, chromium: str, screenshots: Path) -> None:
         *(f"a request to another host: {address}" for address in received["foreign"]),
         *(
             f"{name}: no {part!r} in {tabs[name][:300]!r}"
-            for name, part in (
-                ("model", '"version"'),
-                ("cpp", "Backward"),
-                ("python", "import torch"),
-                ("derive", "cosh"),
-            )
+            for name, part in PARTS.items()
             if part not in tabs[name]
         ),
     ]

@@ -116,6 +116,7 @@ function entry() {
 }
 
 const COMMANDS = {
+  suggest: () => ["suggest", entry()],
   model: () => ["model"],
   cpp: () => ["show", entry()],
   python: () => ["emit", "python", "--ops", entry(), "--allow-errors"],
@@ -207,7 +208,7 @@ const view = new EditorView({
     syntaxHighlighting(COLOURS),
     EditorView.contentAttributes.of({ "aria-label": "derivatives.yaml" }),
     EditorView.updateListener.of((update) => {
-      if (update.selectionSet && !update.docChanged && ["cpp", "python"].includes(tab)) show();
+      if (update.selectionSet && !update.docChanged && ["suggest", "cpp", "python"].includes(tab)) show();
     }),
     lint.of(checks()),
     lintGutter(),
