@@ -101,7 +101,9 @@ def is_accepted(model: Model, formula: DerivativeFormula, text: str) -> bool:
     return first_mistake(probe, probe.entries[0], formula.key_text) is None
 
 
-def with_formula(model: Model, body: DispatchBody, key: str, text: str, *, alone: bool = False) -> Model | None:
+def with_formula(
+    model: Model, body: DispatchBody, key: str, text: str, *, alone: bool = False, narrow: bool = False
+) -> Model | None:
     """An entry, without the rest of its file, with another text under one key.
 
     Args:
@@ -110,6 +112,7 @@ def with_formula(model: Model, body: DispatchBody, key: str, text: str, *, alone
         key: the key, which may be new.
         text: the formula.
         alone: whether the other formulas are left out as well.
+        narrow: whether operators that are generated from the entry's are left out.
     """
     schema = body.entry.name
     if schema is None:
@@ -118,7 +121,7 @@ def with_formula(model: Model, body: DispatchBody, key: str, text: str, *, alone
     texts[key] = text
     formulas = (f"  {_quoted(key)}: {_quoted(value)}" for key, value in texts.items())
     lines = [f"- name: {_quoted(schema.value)}", *formulas]
-    return probe_model("\n".join(lines) + "\n", model)
+    return probe_model("\n".join(lines) + "\n", model, narrow=narrow)
 
 
 def _quoted(text: str) -> str:

@@ -392,11 +392,26 @@ def build_model(
     return Model(document_of(source), natives, layout, version)
 
 
-def probe_model(text: str, like: Model) -> Model:
-    """Build the model of a few entries outside of the file, with the operators of another model."""
+class NarrowModel(Model):
+    """The model of entries whose formulas only their own operators use, for texts that are tried."""
+
+    @query
+    def functions_of(self, entry: Entry) -> tuple[FunctionMatch, ...]:
+        """The entry's own operator."""
+        return (self.match(entry.function.canonical),) if entry.function is not None else ()
+
+
+def probe_model(text: str, like: Model, *, narrow: bool = False) -> Model:
+    """Build the model of a few entries outside of the file, with the operators of another model.
+
+    Args:
+        text: the entries.
+        like: the other model.
+        narrow: whether only the operators of the entries use their formulas, not those that are generated from them.
+    """
     source = SourceFile("", text)
     # not by document_of, whose cache is for the file
-    return Model(split_document(source) or read_yaml(source), like.natives)
+    return (NarrowModel if narrow else Model)(split_document(source) or read_yaml(source), like.natives)
 
 
 def build_models(

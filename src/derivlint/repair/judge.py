@@ -201,7 +201,7 @@ def _probe(model: Model, target: Target, text: str) -> Model | None:
     """The entry without the rest of the file, with a formula in place."""
     # tangents are declared by the backward formulas of their arguments
     alone = target.formula is not None and target.formula.role is Role.BACKWARD
-    probe = with_formula(model, target.body, target.key, text, alone=alone)
+    probe = with_formula(model, target.body, target.key, text, alone=alone, narrow=True)
     return probe if probe is not None and len(probe.entries) == 1 else None
 
 
