@@ -115,11 +115,7 @@ def main(site: Path, chromium: str, screenshots: Path) -> None:
     fixed, tabs, phone = received["fixed"], received["tabs"], received["phone"]
     wrong = [
         *(f"a request to another host: {address}" for address in received["foreign"]),
-        *(
-            f"{name}: no {part!r} in {tabs[name][:300]!r}"
-            for name, part in PARTS.items()
-            if part not in tabs[name]
-        ),
+        *(f"{name}: no {part!r} in {tabs[name][:300]!r}" for name, part in PARTS.items() if part not in tabs[name]),
     ]
     if fixed["before"] == fixed["after"] or not fixed["left"] < fixed["first"]:
         wrong.append(f"a fix does not change the findings: {fixed}")
