@@ -2,11 +2,11 @@
 
 ## What it detects
 A call that returns the gradients of a key with several names, and whose parameter for the mask, an array of ``bool``,
-is passed a constant such as ``{true, true}``, or left at its default.
+is passed a constant such as ``{true, true}`` or another mask, or left at its default.
 
 ## Why it is bad
-``grad_input_mask`` flags the arguments that require a gradient. With a constant, expensive gradients are computed even
-if they are not needed, and an argument that the constant masks out never receives its gradient.
+``grad_input_mask`` flags the arguments that require a gradient. With another mask, expensive gradients are computed
+even if they are not needed, and an argument that it masks out receives no gradient.
 
 ## Example
     - name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.dependence.arguments import constant_masks
+from derivlint.analysis.dependence.arguments import other_masks
 from derivlint.lint import AnalysisDepth, Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.engine.precedence import UNCOMPILED, WRONG_VALUE
 from derivlint.lint.judging import judges
@@ -82,17 +82,35 @@ INVALID = (
         help='pass "grad_input_mask"',
         fixed="  input, weight, bias: 'grad.defined() ? linear_backward(input, grad, weight, grad_input_mask) :",
     ),
+    # the mask of the operator: the outputs that it computed
+    Invalid(
+        """\
+- name: convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, \
+SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> \
+(Tensor, Tensor, Tensor)
+  grad_output, input, weight: _convolution_double_backward_symint(grads[0], grads[1], grads[2], grad_output, weight, \
+input, stride, padding, dilation, transposed, output_padding, groups, output_mask)
+""",
+        at="2:188-199",
+        message='"output_mask" of "_convolution_double_backward_symint" is "output_mask" whatever gradients are needed',
+        help='pass "grad_input_mask"',
+        fixed=(
+            "  grad_output, input, weight: _convolution_double_backward_symint(grads[0], grads[1], grads[2], "
+            "grad_output, weight, input, stride, padding, dilation, transposed, output_padding, groups, "
+            "grad_input_mask)"
+        ),
+    ),
 )
 
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find calls with constant masks."""
+    """Find calls with another mask."""
     analyses = analyses_of(model)
     if not any(len(written.names) > 1 for written in entry.formulas):
         return
     for formula in analyses.formulas(entry):
-        for mask in constant_masks(formula):
+        for mask in other_masks(formula):
             written, fix = formula.written, None
             where = formula.span_of(mask.call if mask.argument is None else mask.argument)
             value = "its default" if mask.argument is None else quoted(formula.source_of(mask.argument))

@@ -14,10 +14,10 @@ from derivlint.analysis import analyses_of
 from derivlint.analysis.calls.key_order import call_orders, reordered_key
 from derivlint.analysis.dependence.arguments import (
     BY_ARGUMENT,
-    constant_masks,
     dropped_values,
     is_discrete,
     missing_derivatives,
+    other_masks,
 )
 from derivlint.model import Model, build_model
 from derivlint.schema import NativeFunctions, load_index
@@ -215,15 +215,16 @@ def test_the_installed_file_names_every_value(installed: Model) -> None:
         ("std::array<bool, 3>{true, false, true}", ["std::array<bool, 3>{true, false, true}"]),
         ("{grad_input_mask[0], true, true}", []),
         ("{grad.defined(), true, true}", []),
+        ("output_mask", ["output_mask"]),
     ],
 )
-def test_a_mask_without_a_variable_is_constant(mask: str, expected: list[str]) -> None:
+def test_a_mask_is_that_of_needed_gradients_or_has_a_condition(mask: str, expected: list[str]) -> None:
     text = f"""\
 - name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
   input, weight, bias: "grad.defined() ? (linear_backward(input, grad, weight, {mask})) : f()"
 """
     model = model_of(text)
-    found = [mask for formula in analyses_of(model).formulas(model.entries[0]) for mask in constant_masks(formula)]
+    found = [mask for formula in analyses_of(model).formulas(model.entries[0]) for mask in other_masks(formula)]
     assert [formula_text(each.formula.text, each.argument) for each in found] == expected
     assert all((each.callee, each.parameter, each.size) == ("linear_backward", "output_mask", 3) for each in found)
 
@@ -239,7 +240,7 @@ def test_a_call_that_is_only_a_part_of_the_value_may_mask_by_a_constant() -> Non
   input, weight, bias: f(std::get<0>(linear_backward(input, grad, weight, {true, false, false})))
 """
     model = model_of(text)
-    assert [list(constant_masks(formula)) for formula in analyses_of(model).formulas(model.entries[0])] == [[]]
+    assert [list(other_masks(formula)) for formula in analyses_of(model).formulas(model.entries[0])] == [[]]
 
 
 # ---- the order of names

@@ -21,6 +21,7 @@ from derivlint.formula import Call, Conditional, Expr, Name, Node, Parenthesized
 from derivlint.formula.vocabulary import words
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
+from derivlint.model.generated.gradients import GRAD_INPUT_MASK
 from derivlint.model.index import EntryIndex
 from derivlint.model.query import file_fact
 from derivlint.operators import Book
@@ -222,15 +223,15 @@ def dropped_values(model: Model, formula: TypedFormula) -> int | None:
     return len(values)
 
 
-class ConstantMask(Struct, frozen=True):
-    """A call that computes the gradients of a key, with a constant mask of needed gradients.
+class OtherMask(Struct, frozen=True):
+    """A call that computes the gradients of a key, with another mask than that of the needed gradients.
 
     Attributes:
         formula: the formula.
         call: the call.
         callee: the name of the callee.
         parameter: the parameter for the mask.
-        argument: the constant, or None for the parameter's default.
+        argument: the mask, or None for the parameter's default.
         size: the length of the mask.
     """
 
@@ -242,8 +243,8 @@ class ConstantMask(Struct, frozen=True):
     size: int
 
 
-def constant_masks(formula: TypedFormula) -> Iterator[ConstantMask]:
-    """The calls that return the gradients of a formula for several arguments, with a constant mask."""
+def other_masks(formula: TypedFormula) -> Iterator[OtherMask]:
+    """The calls that return the gradients of a formula for several arguments, with another mask."""
     if not formula.is_backward or len(formula.written.names) < 2:
         return
     for call in _results(formula.tree):
@@ -256,8 +257,8 @@ def constant_masks(formula: TypedFormula) -> Iterator[ConstantMask]:
             if array.size is None or array.arguments[:1] != (BOOL,):
                 continue
             argument = call.args[index] if index < len(call.args) else None
-            if argument is None or not _has_variable(argument):
-                yield ConstantMask(formula, call, facts.spelling, parameter.name, argument, array.size)
+            if argument is None or _is_other_mask(argument):
+                yield OtherMask(formula, call, facts.spelling, parameter.name, argument, array.size)
 
 
 def _results(node: Expr) -> Iterator[Call]:
@@ -269,6 +270,13 @@ def _results(node: Expr) -> Iterator[Call]:
         yield from _results(node.inner)
     elif isinstance(node, Call):
         yield node
+
+
+def _is_other_mask(node: Expr) -> bool:
+    """Whether a mask is a constant, or a variable other than ``grad_input_mask``."""
+    if isinstance(node, Name):
+        return node.simple != GRAD_INPUT_MASK
+    return not _has_variable(node)
 
 
 def _has_variable(node: Node) -> bool:
