@@ -57,6 +57,7 @@ def test_without_another_candidate_there_is_no_suggestion() -> None:
     assert (suggestion.candidates, suggestion.unsolved) == ((), "PyTorch refutes every candidate")
 
 
+@pytest.mark.usefixtures("precompiled_headers")
 def test_the_command_has_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "derivatives.yaml"
     file.write_text(COS)
@@ -67,6 +68,7 @@ def test_the_command_has_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert candidate["run"]["inputs"] > 5
 
 
+@pytest.mark.usefixtures("precompiled_headers")
 def test_tangents_of_absent_arguments_are_guarded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "derivatives.yaml"
     file.write_text(MKLDNN)
