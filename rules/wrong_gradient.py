@@ -4,7 +4,7 @@
 A backward formula whose value for one-element tensors does not match the derivative of the operator: a wrong sign,
 constant, factor, argument or condition. Both are computed at several points, real and, for operators on PyTorch's
 complex list, complex ones. Where the result depends on a dimension, a mask or an index, real tensors with a few
-elements are tried as well.
+elements are tried as well. An undefined tensor counts as zero.
 
 ## Why it is bad
 The gradient is wrong wherever it is used, and nothing raises.
@@ -18,8 +18,8 @@ The gradient is wrong wherever it is used, and nothing raises.
       self: grad * -self.sin().conj()
 
 ## What it cannot see
-Operators and helpers whose values are not known, and formulas that call them. Formulas that are not linear in the
-gradient are left to "nonlinear-gradient", factors that only lack "conj()" to "missing-conjugate".
+Operators and helpers whose values are not known, and formulas that call them. Formulas that "nonlinear-gradient"
+reports are left to it, factors that only lack "conj()" to "missing-conjugate".
 
 ## Sources
 Griewank and Walther, Evaluating Derivatives, section 3; the PyTorch note "Autograd mechanics", section "Autograd for
@@ -100,6 +100,21 @@ INVALID = (
 """,
         at="2:9-62",
         message='the gradient of "self" is 1 at self = 0.571, max = 0.711, grad = 1; the formula gives 2',
+        help="computed with one-element tensors",
+    ),
+    # the branches are exchanged: an undefined gradient is zero
+    Invalid(
+        """\
+- name: grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) \
+-> Tensor
+  input, grid: "grad.defined() ? std::tuple<Tensor, Tensor>() : grid_sampler_2d_backward(grad, input, grid, \
+interpolation_mode, padding_mode, align_corners, grad_input_mask)"
+""",
+        at="2:17-174",
+        message=(
+            'the gradient of "input" is 0.759 at input = 0.571, grid = 0.483, align_corners = false, grad = 1; the '
+            'formula gives "Tensor()"'
+        ),
         help="computed with one-element tensors",
     ),
     # two formulas are exchanged

@@ -9,9 +9,6 @@ from derivlint.analysis.interpretation.degree import Degree, product_of, sum_of
 from derivlint.operators.reference.derived import Derived
 from derivlint.operators.reference.terms import Polynomial, Term
 
-#: Degrees that are preserved if the value is zero for some flags.
-_PRESERVED = (Degree.LINEAR, Degree.CONSTANT)
-
 
 def argument_positions(call: CallFacts, derived: Derived, *, is_same: bool = False) -> dict[str, int] | None:
     """The positions of a call's arguments, by the parameters of a definition.
@@ -79,9 +76,7 @@ def _output_degree(output: Polynomial, degrees: Mapping[str, Degree]) -> Degree:
     if total is Degree.NONLINEAR or all(degree is total for degree in possible):
         return total
     first = possible[0]
-    if total is Degree.ZERO and first in _PRESERVED and all(degree is first for degree in possible):
-        return first
-    return Degree.UNKNOWN
+    return first if total is Degree.ZERO and all(degree is first for degree in possible) else Degree.UNKNOWN
 
 
 def term_degree(term: Term, degrees: Mapping[str, Degree]) -> Degree:

@@ -354,8 +354,10 @@ class _InterpretationRun(Analysis[Fact]):
     def _note_culprits(self, call: CallFacts, facts: list[Fact], output: Polynomial, positions: dict[str, int]) -> None:
         """Record the nonlinear parts of the values that a defined function returns."""
         terms: list[tuple[Expr, Fact]] = []
+        is_sure = any(term.is_sure for term in output.terms)
         for term in output.terms:
-            if term.is_sure:
+            # where flags decide about all terms, the value is zero or one of these
+            if term.is_sure or not is_sure:
                 factors, divisors = (
                     [
                         (call.arguments[positions[name]].node, facts[positions[name]])

@@ -61,7 +61,8 @@ def _judge(
         return
     checks = compared(analyses, analyses.formulas_of(body), differentiability, reference)
     judgement.infinite += finite_nowhere(differentiability.function, checks)
-    differing = list(wrong_formulas(checks))
+    # what is not linear has no right value
+    differing = [item for item in wrong_formulas(checks) if not analyses.interpretation(item.formula).culprits]
     formulas = [item.formula for item in differing]
     derived = derived_from(formulas, formulas)
     convicted = [item for item in differing if item.formula not in derived and not _is_of_conjugation(analyses, item)]

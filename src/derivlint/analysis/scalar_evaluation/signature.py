@@ -131,6 +131,9 @@ def components(evaluator: Evaluator, environment: Values, count: int) -> tuple[V
         UnknownValueError: the value is not known.
     """
     values = evaluator(environment)
+    if values is None:
+        # "std::tuple<Tensor, Tensor>()"
+        return (None,) * count
     if count == 1 and not isinstance(values, tuple):
         values = (values,)
     if not isinstance(values, tuple) or len(values) < count:

@@ -90,7 +90,7 @@ NUMBERS: dict[str, Callable[[Value], Value]] = {
 }
 #: Tensors of a given size, by the value of their elements.
 CREATED = {"zeros": 0.0, "ones": 1.0}
-EMPTY = ("Tensor", "optional")
+EMPTY = ("Tensor", "optional", "tuple")
 
 
 @lru_cache(maxsize=4096)

@@ -304,10 +304,14 @@ def _comparisons(
             try:
                 wrong = compare(check.formula, check.evaluate, point)
             except UnknownValueError as failure:
-                if not isinstance(failure.__cause__, PositionError):
-                    check.unknown += 1
-                    continue
-                wrong = _refused(check.formula, point, str(failure.__cause__))
+                match failure.__cause__:
+                    case PositionError() as refusal:
+                        wrong = _refused(check.formula, point, str(refusal))
+                    case IndexError():
+                        wrong = _refused(check.formula, point, "a list has fewer items than its index needs")
+                    case _:
+                        check.unknown += 1
+                        continue
             check.missing = 0 if wrong is not None else check.missing - 1
             yield check, wrong
         active = [check for check in active if check.missing and check.unknown < _PATIENCE]
@@ -337,6 +341,9 @@ def _components(formula: TypedFormula, evaluate: Evaluator, variables: Values) -
     """
     names = formula.written.names
     values = evaluate(variables)
+    if values is None:
+        # "std::tuple<Tensor, Tensor>()"
+        return (None,) * len(names)
     if len(names) == 1 and (type(values) is not tuple or type(variables.get(names[0].text)) in (tuple, DualList)):
         values = (values,)
     if type(values) is not tuple or len(values) < len(names):
@@ -345,7 +352,9 @@ def _components(formula: TypedFormula, evaluate: Evaluator, variables: Values) -
 
 
 def _fitted(value: Value, like: Value) -> Value:
-    """Reduce a gradient to the sizes of the input, as the autograd engine does."""
+    """Reduce a gradient to the sizes of the input, as the autograd engine does; zeros for an undefined one."""
+    if value is None:
+        return _plus(like, like, -1.0)
     if type(like) is tuple:
         if type(value) is not tuple or len(value) != len(like):
             raise UnknownValueError
@@ -367,7 +376,7 @@ def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: _Point) -
     gradients = point.gradients
     for name, value in zip(formula.written.names, values, strict=False):
         own = point.arguments.get(name.text)
-        if value is None or own is None or name.text not in signature.inputs:
+        if own is None or name.text not in signature.inputs:
             continue
         value = _fitted(value, own)
         derivatives = point.direction(name.text)
@@ -414,7 +423,7 @@ def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: _Point) ->
     derivatives = point.along(moves)
     for name, value in zip(formula.written.names, values, strict=False):
         expected = derivatives.get(name.text)
-        if value is None or expected is None:
+        if expected is None:
             continue
         value = _fitted(value, expected)
         if not any(differ(right, actual) for right, actual in zip(_elements(expected), _elements(value), strict=True)):
