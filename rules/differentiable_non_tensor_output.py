@@ -70,7 +70,7 @@ def check(entry: Entry) -> Iterator[Finding]:
     if not isinstance(declared.node, Sequence) or len(declared.values) != len(function.outputs):
         return
     for output, value, item in zip(function.outputs, declared.values, declared.node.items, strict=True):
-        if value and not output.type.is_tensor_like:
+        if value and not output.type.may_be_tensor_like:
             yield Finding(
                 entry.place(item),
                 f'output {quoted(output.name)} of "{entry.operator}" is of type "{output.type}" '

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Fix, Invalid, RuleMeta, Severity, SupersededBy, TextEdit, Within
 from derivlint.lint.engine.precedence import FULL_STOP
 from derivlint.lint.judging import judges
-from derivlint.model import DispatchBody
+from derivlint.model import DispatchBody, Model
 from derivlint.model.generated.gradients import ONLY_FIRST, gradients_of
 
 META = RuleMeta(
@@ -74,11 +74,11 @@ INVALID = (
 )
 
 
-@judges(DispatchBody)
-def check(body: DispatchBody) -> Iterator[Finding]:
+@judges(DispatchBody, Model)
+def check(body: DispatchBody, model: Model) -> Iterator[Finding]:
     """Judge the gradients that the formulas of one dispatch key use."""
     gradients = gradients_of(body)
-    if gradients.conflict != ONLY_FIRST:
+    if gradients.conflict != ONLY_FIRST or model.natives.are_of_framework:
         return
     first_line, first = gradients.indexed[0]
     fix = None

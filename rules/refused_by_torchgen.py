@@ -30,7 +30,7 @@ from derivlint.formula import Word
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
-from derivlint.model import DerivativeFormula, DispatchBody, Role
+from derivlint.model import DerivativeFormula, DispatchBody, Model, Role
 from derivlint.model.generated.forward import misread_base_name
 from derivlint.model.generated.gradients import MIXED, MIXED_NAMED, misread_gradients
 from derivlint.model.words import sizes_in_text
@@ -94,9 +94,11 @@ INVALID = (
 )
 
 
-@judges(DispatchBody)
-def check(body: DispatchBody) -> Iterator[Finding]:
+@judges(DispatchBody, Model)
+def check(body: DispatchBody, model: Model) -> Iterator[Finding]:
     """Judge the formulas of one dispatch key as torchgen reads them."""
+    if model.natives.are_of_framework:
+        return
     misread = misread_gradients(body)
     if misread is not None:
         refusal, formula, word = misread

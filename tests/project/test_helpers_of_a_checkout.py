@@ -14,9 +14,9 @@ from derivlint.formula import Call, Name
 from derivlint.formula.nodes import walk
 from derivlint.model import Entry, Model, build_model
 from derivlint.project.headers import HELPERS
+from derivlint.project.operator_files import NATIVE_FUNCTIONS
 from derivlint.project.operators import (
     FUNCTIONS_MANUAL,
-    NATIVE_FUNCTIONS,
     LoadedOperators,
     load_operators,
     operators_for,

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from derivlint.project.operator_files import MAX_OWN_BYTES, MOST_BESIDE
 from derivlint.project.operators import (
     INSTALLED,
-    MAX_OWN_BYTES,
-    MOST_BESIDE,
     Operators,
     load_operators,
     operators_for,

@@ -20,6 +20,7 @@ from derivlint.model.generated.evaluation import Evaluation, Mode, Origin
 from derivlint.model.generated.forward import TANGENT, packed_lists
 from derivlint.model.generated.gradients import GRAD, GRADS
 from derivlint.model.generated.typing import is_checkable
+from derivlint.schema.native_function import FRAMEWORK
 from derivlint.source import Span
 from derivlint.source.lazy import cached_property, memoized
 
@@ -33,6 +34,7 @@ class TypedFormula(Struct, eq=False, dict=True):
         tree: its syntax tree.
         values: the type of every expression in it; expressions that are not understood are missing.
         callees: the function that each call calls, where it is known.
+        namespace: the namespace of unqualified functions, if they are not PyTorch's.
     """
 
     evaluation: Evaluation
@@ -40,6 +42,7 @@ class TypedFormula(Struct, eq=False, dict=True):
     tree: Expr
     values: dict[Expr, Value]
     callees: dict[Expr, Function]
+    namespace: str | None = None
 
     @property
     def written(self) -> DerivativeFormula:
@@ -82,7 +85,7 @@ class TypedFormula(Struct, eq=False, dict=True):
     def call(self, node: Call) -> CallFacts | None:
         """The name, function and arguments of a call, or None if the callee is neither a name nor a member."""
         if node not in self._calls:
-            self._calls[node] = call_facts(node, self.callees.get(node))
+            self._calls[node] = call_facts(node, self.callees.get(node), self.namespace)
         return self._calls[node]
 
     def source_of(self, node: Node | Word) -> str:
@@ -103,12 +106,13 @@ def typed_formulas(model: Model, entry: Entry) -> Iterator[TypedFormula]:
 
     A formula under a key that makes no sense, or that is meant as another word, has no meaning.
     """
+    namespace = FRAMEWORK if model.natives.are_of_framework else None
     for evaluation in model.evaluations(entry):
         if evaluation.origin is not Origin.YAML or evaluation.mode is Mode.SAVE or not is_checkable(evaluation.written):
             continue
         typed = model.typing.typed(evaluation, evaluation.text)
         if typed is not None:
-            yield TypedFormula(evaluation, typed.formula, typed.tree, typed.typer.found, typed.typer.callees)
+            yield TypedFormula(evaluation, typed.formula, typed.tree, typed.typer.found, typed.typer.callees, namespace)
 
 
 #: The values that the kernel saves of a tangent, in addition to the tangent itself.

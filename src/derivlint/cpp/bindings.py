@@ -27,14 +27,14 @@ class Binding(Struct, frozen=True):
 
     @property
     def is_tensor_like(self) -> bool:
-        """Whether the parameter is a tensor, a list of tensors or an optional tensor."""
-        return self.argument is not None and self.argument.type.is_tensor_like
+        """Whether the parameter is a tensor, a list of tensors or an optional tensor, or may be one."""
+        return self.argument is not None and self.argument.type.may_be_tensor_like
 
     @property
     def is_tensor_list(self) -> bool:
         """Whether the parameter is a list of tensors, none of them optional."""
         type = None if self.argument is None else self.argument.type
-        return isinstance(type, ListType) and type.elem == TENSOR
+        return isinstance(type, ListType) and isinstance(type.elem, BaseType) and type.may_be_tensor_like
 
 
 @memoized

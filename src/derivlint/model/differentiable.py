@@ -90,11 +90,14 @@ class Differentiability:
             reference = self.info.func.schema.arguments.flat_non_out
             arguments = [*reference[: len(arguments)], *arguments[len(reference) :]]
         excluded = self.info.non_differentiable_arg_names
+        # only a formula shows that a type which PyTorch does not have holds tensors
+        named = {name for derivative in self.info.derivatives for name in derivative.var_names}
         return tuple(
             [
                 DifferentiableValue(argument.name, argument.type)
                 for argument in arguments
-                if argument.type.is_tensor_like and argument.name not in excluded
+                if argument.name not in excluded
+                and (argument.type.is_tensor_like or (argument.name in named and argument.type.may_be_tensor_like))
             ]
         )
 
@@ -129,7 +132,11 @@ class Differentiability:
                 return None
             return tuple(value for value, flag in zip(self.returns, declared, strict=True) if flag)
         excluded = self.info.non_differentiable_arg_names
-        outputs = tuple([value for value in self.returns if value.type.is_tensor_like and value.name not in excluded])
+        possible = [value for value in self.returns if value.type.may_be_tensor_like and value.name not in excluded]
+        outputs = tuple([value for value in possible if value.type.is_tensor_like])
+        if not outputs and self.info.has_derivatives:
+            # formulas show that one of the types which PyTorch does not have holds tensors
+            outputs = tuple([value for value in possible if value.type == possible[0].type])
         return outputs[:1] if self.uses_single_grad else outputs
 
     @cached_property

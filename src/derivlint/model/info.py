@@ -32,7 +32,7 @@ def named_gradients(function: EntryFunction, differentiability: tuple[bool, ...]
     return tuple(
         f"grad_{item.name}"
         for item, differentiable in zip(returns, flags, strict=False)
-        if differentiable and item.name is not None and item.type.is_tensor_like
+        if differentiable and item.name is not None and item.type.may_be_tensor_like
     )
 
 

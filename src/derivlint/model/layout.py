@@ -79,6 +79,10 @@ class Layout(Struct, frozen=True):
         elsewhere = (*marked.elsewhere, *self.elsewhere)
         return replace(marked, entries=None, ignored=marked.ignored | self.ignored, elsewhere=elsewhere)
 
+    def of_framework(self) -> Layout:
+        """The layout of a framework of its own: nothing of PyTorch's generator and headers applies."""
+        return replace(self, composites=True, foreach=False, cpp=False)
+
     def list_in(self, root: YamlNode | None) -> YamlNode | None:
         """The node under the entry key, or the root; None if it is absent."""
         if self.entries is None:

@@ -68,6 +68,8 @@ class Model(Answers):
         super().__init__(memos if isinstance(document, SplitDocument) else None)
         self.document = document
         self.layout = layout_of(document, layout or PLAIN)
+        if natives.are_of_framework:
+            self.layout = self.layout.of_framework()
         self.versions = versions_of(document, self.layout)
         self.version: str | None = None
         if self.versions is not None and self.versions.names:

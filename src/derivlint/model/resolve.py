@@ -25,6 +25,7 @@ from derivlint.schema import (
     Type,
     parse_schema,
 )
+from derivlint.schema.native_function import FRAMEWORK
 
 TENSOR = BaseType("Tensor")
 
@@ -51,13 +52,13 @@ class Output(Struct, frozen=True):
 
     @property
     def is_tensor_list(self) -> bool:
-        """Whether the output is a list of tensors."""
-        return isinstance(self.type, ListType) and self.type.is_tensor_like
+        """Whether the output is a list of tensors, or may be one."""
+        return isinstance(self.type, ListType) and self.type.may_be_tensor_like
 
     @property
     def has_tangent(self) -> bool:
-        """Whether the output can have a forward formula: a tensor or a list of tensors, not an optional."""
-        return self.is_tensor_list or self.type == TENSOR
+        """Whether the output may have a forward formula: a tensor or a list of tensors, not an optional."""
+        return self.is_tensor_list or (isinstance(self.type, BaseType) and self.type.may_be_tensor_like)
 
 
 class NameKind(Enum):
@@ -205,9 +206,15 @@ def resolve_function(text: str, natives: NativeFunctions, *, declares: bool = Fa
             schema = parse_schema(text)
         except SchemaError as error:
             return SchemaProblem(SchemaProblemKind.MALFORMED, mistake=error.mistake)
+        if natives.are_of_framework:
+            # only PyTorch's generator compares schemas as text
+            declared = natives.by_schema(str(schema))
+    if declared is None:
         if declares:
             own = NativeFunction(text)
             own.in_cpp_api, own.has_backend_kernel = False, True
+            if natives.are_of_framework:
+                own.namespace = FRAMEWORK
             return EntryFunction(own, own, book_of(natives))
         return SchemaProblem(SchemaProblemKind.UNKNOWN, schema=schema)
     canonical = canonical_function(declared, natives)

@@ -103,11 +103,12 @@ class Book:
 
     def is_complex_differentiable(self, function: NativeFunction) -> bool:
         """Whether the generated kernel allows complex outputs to require grad; follows ``get_base_name``."""
-        return function.name.base in self.complex
+        return not function.is_of_framework and function.name.base in self.complex
 
     def takes_complex(self, function: NativeFunction) -> bool:
         """Whether a function is differentiated for complex inputs, regardless of its outputs."""
-        return self.is_complex_differentiable(function) or function.name.base in self.by_hand("real-valued")
+        is_real = not function.is_of_framework and function.name.base in self.by_hand("real-valued")
+        return is_real or self.is_complex_differentiable(function)
 
     @cached_property
     def _without_derivative(self) -> frozenset[str]:
@@ -115,7 +116,8 @@ class Book:
 
     def is_declared_undifferentiable(self, function: NativeFunction) -> bool:
         """Whether PyTorch lists the function as one whose outputs never require grad."""
-        return not self._without_derivative.isdisjoint((function.name.base, function.cpp_name))
+        names = (function.name.base, function.cpp_name)
+        return not function.is_of_framework and not self._without_derivative.isdisjoint(names)
 
     @cached_property
     def _manual(self) -> frozenset[str]:
@@ -123,7 +125,7 @@ class Book:
 
     def has_manual_kernel(self, function: NativeFunction) -> bool:
         """Whether PyTorch writes the autograd kernel of a function by hand."""
-        return function.cpp_name in self._manual
+        return not function.is_of_framework and function.cpp_name in self._manual
 
     @cached_property
     def _views(self) -> frozenset[str]:

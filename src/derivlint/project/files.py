@@ -15,7 +15,8 @@ from msgspec import Struct
 from derivlint.operators.book import BOOK_OF_DERIVATIVES
 from derivlint.project.errors import InputError, NothingFoundError
 from derivlint.project.globs import expanded
-from derivlint.project.operators import INSTALLED, NATIVE_FUNCTIONS, TAGS_NAME, declares_operators, installed
+from derivlint.project.operator_files import NATIVE_FUNCTIONS, TAGS_NAME, declares_operators
+from derivlint.project.operators import INSTALLED, installed
 from derivlint.project.settings import Settings
 from derivlint.project.settings.kinds import PRESETS
 from derivlint.source import SourceError, SourceFile, read_bytes

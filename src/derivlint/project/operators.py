@@ -20,6 +20,13 @@ from derivlint.project.caching.functions_on_disk import read_functions
 from derivlint.project.errors import InputError
 from derivlint.project.globs import expanded
 from derivlint.project.headers import MANUAL, Header, read_bodies, read_headers, with_headers
+from derivlint.project.operator_files import (
+    NATIVE_FUNCTIONS,
+    WHOLE,
+    declaring,
+    is_whole,
+    tags_beside,
+)
 from derivlint.project.settings import Settings
 from derivlint.project.settings.kinds import PRESETS, Preset, namespace_of
 from derivlint.project.untrusted import is_inside, repository_of, require_inside
@@ -31,22 +38,16 @@ if TYPE_CHECKING:
     from derivlint.schema.natives import HelperBodies
 
 INSTALLED = "installed"
-TAGS_NAME = "tags.yaml"
 #: The paths of derivlint's inputs in a PyTorch checkout.
-NATIVE_FUNCTIONS = Path("aten/src/ATen/native/native_functions.yaml")
 FUNCTIONS_MANUAL = Path("torch/csrc/autograd", MANUAL)
 HELPER_BODIES = FUNCTIONS_MANUAL.with_suffix(".cpp")
 VERSION_FILE = "version.txt"
+#: The description of operators that are not PyTorch's.
+OF_FRAMEWORK = "a framework of its own: nothing is known of its operators but their schemas"
 #: A folder that cannot exist, and has no parents with files.
 NOWHERE = Path(os.devnull, "nowhere")
 #: The maximum length of a version.
 MAX_VERSION_BYTES = 4096
-#: The minimum number of functions in a complete native_functions.yaml; PyTorch had more than 1,300 in 2020.
-WHOLE = 1000
-#: Limits of the search for custom operators: the size of a file, and the number of YAML files in a folder.
-MAX_OWN_BYTES = 1_000_000
-MOST_BESIDE = 50
-_DECLARATION = re.compile(rb"^- func:", re.MULTILINE)
 #: The minimum share of a file's schemas in a release for the file to belong to it; the rest are custom operators.
 NEARLY_ALL = 0.95
 
@@ -221,7 +222,9 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         if not settings.pytorch_operators or any(map(is_whole, files)):
             return _of_checkout(reason, files, settings, folder)
         reason += "; not a complete native_functions.yaml, so it extends PyTorch's"
-        return Operators(reason, files, settings.tags or _tags_beside(files), bundled=True, standalone=True)
+        return Operators(reason, files, settings.tags or tags_beside(files), bundled=True, standalone=True)
+    if settings.declares_operators and not settings.pytorch_operators:
+        return Operators("the entries declare the operators")
     for parent in (folder, *folder.parents):
         native = parent / NATIVE_FUNCTIONS
         if os.path.isfile(native):
@@ -232,7 +235,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
             reason = f'the preset "{name}", whose files are next to it'
             return Operators(reason, files, settings.tags, bundled=True, standalone=True)
     beside = folder / NATIVE_FUNCTIONS.name
-    own = _declaring(folder)
+    own = declaring(folder)
     reason = "a text without a folder" if folder is NOWHERE else "no PyTorch checkout around the file"
     return Operators(
         reason + (", which declares operators next to it" if own else ""),
@@ -296,7 +299,7 @@ def resolve_release(
     )
     if operators.beside is not None and n_declared < n_schemas * NEARLY_ALL:
         reason = "next to the file, whose schemas match no bundled release"
-        tags = operators.tags or _tags_beside((operators.beside,))
+        tags = operators.tags or tags_beside((operators.beside,))
         beside = (operators.beside,)
         return replace(operators, reason=reason, native_functions=beside, tags=tags, bundled=False, standalone=False)
     if version is None:
@@ -338,28 +341,7 @@ def _beside(folder: Path, preset: Preset) -> tuple[Path, ...]:
 def _own(folder: Path) -> tuple[Path, ...]:
     """Return the files next to a derivatives file that declare operators of the project."""
     of_presets = (_beside(folder, preset) for preset in PRESETS.values())
-    return next(filter(None, of_presets), ()) or _declaring(folder)
-
-
-def _declaring(folder: Path) -> tuple[Path, ...]:
-    """Return the files of a folder that declare custom operators, as a small native_functions.yaml does.
-
-    Links are skipped, since they may lead anywhere. A folder with many YAML files is not searched.
-    """
-    try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
-    except OSError:
-        return ()
-    return tuple(path for path in paths if declares_operators(path)) if len(paths) <= MOST_BESIDE else ()
-
-
-def declares_operators(path: Path) -> bool:
-    """Whether a file declares custom operators, as a small native_functions.yaml does; links are not followed."""
-    try:
-        data = b"" if path.is_symlink() or not path.is_file() else read_bytes(path, str(path), MAX_OWN_BYTES)
-    except (OSError, SourceError):
-        return False
-    return 0 < len(_DECLARATION.findall(data)) < WHOLE
+    return next(filter(None, of_presets), ()) or declaring(folder)
 
 
 def _version_of(checkout: Path) -> str | None:
@@ -372,33 +354,12 @@ def _version_of(checkout: Path) -> str | None:
     return match[0] if match else None
 
 
-def is_whole(path: Path) -> bool:
-    """Whether a file declares all of PyTorch's operators, not only additional ones.
-
-    Raises:
-        InputError: it cannot be read.
-    """
-    if path.absolute().parts[-len(NATIVE_FUNCTIONS.parts) :] == NATIVE_FUNCTIONS.parts:
-        return True
-    try:
-        data = read_bytes(path, str(path))
-    except SourceError as error:
-        raise InputError(str(error)) from error
-    return data.count(b"- func:") >= WHOLE
-
-
-def _tags_beside(files: tuple[Path, ...]) -> Path | None:
-    """Return the file of tags next to the first file of native functions."""
-    tags = files[0].absolute().with_name(TAGS_NAME)
-    return tags if os.path.isfile(tags) else None
-
-
 def _of_checkout(reason: str, files: tuple[Path, ...], settings: Settings, folder: Path) -> Operators:
     """Return the operators of a checkout: the files, with its tags, header, generators and release."""
     from derivlint.operators.topics import CHECKOUT_FILES
 
     native = files[0].absolute()
-    known_tags = settings.tags or _tags_beside(files)
+    known_tags = settings.tags or tags_beside(files)
     if native.parts[-len(NATIVE_FUNCTIONS.parts) :] != NATIVE_FUNCTIONS.parts:
         return Operators(reason, files, known_tags)
     checkout = native.parents[len(NATIVE_FUNCTIONS.parts) - 1]
@@ -447,7 +408,7 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
     names = {path: namespace_of(Path(path).name) for path in (source.path for source in sources)}
     namespaces = {path: name for path, name in names.items() if name is not None}
     read = read_functions(sources, tags, namespaces, use_cache)
-    if not read.written:
+    if not read.written and sources:
         # otherwise every operator of the derivatives file would be reported as unknown
         files = quoted_list([source.path for source in sources])
         raise InputError("; ".join([f"no native functions in {files}", *map(problem_text, read.problems[:1])]))
@@ -493,7 +454,14 @@ def _combined(
     """
     from derivlint.schema import NativeFunctions
 
+    written = tuple(written)
     index = _load_index(version) if operators.bundled else None
+    are_of_framework = _are_of_framework(operators, written, index)
+    if are_of_framework:
+        from derivlint.schema.framework import as_framework
+
+        as_framework(written)
+        index = None
     known_tags = read.known_tags
     if index is not None:
         index_functions = {(function.namespace, function.func_text): function for function in index.written}
@@ -508,7 +476,7 @@ def _combined(
         written = (*index.written, *more)
         known_tags = known_tags if known_tags is not None else index.known_tags
     release = index if index is not None else _release_of(read)
-    return NativeFunctions(
+    combined = NativeFunctions(
         written,
         problems=read.problems,
         version=version,
@@ -519,6 +487,18 @@ def _combined(
         known_tags=known_tags,
         origin=read.origin if index is None else f"{index.origin} and {read.origin}",
     )
+    combined.are_of_framework = are_of_framework
+    return combined
+
+
+def _are_of_framework(operators: Operators, written: Sequence[NativeFunction], index: NativeFunctions | None) -> bool:
+    """Whether files declare the operators of a framework of its own, so that PyTorch's do not apply."""
+    from derivlint.schema.framework import is_framework
+
+    if index is not None:
+        return operators.standalone and is_framework(written, index, alone=False)
+    is_part = operators.functions_manual is None and len(written) < WHOLE
+    return is_part and is_framework(written, _load_index(None), alone=True)
 
 
 def _generators_of(torch: InstalledTorch) -> tuple[Path, ...]:

@@ -35,6 +35,8 @@ AUTOGRAD_KEYS = ("AutogradNestedTensor", *(f"Autograd{backend}" for backend in B
 
 
 DEFAULT_NAMESPACE = "aten"
+#: The namespace of the operators of another framework than PyTorch, about which nothing but the schemas is known.
+FRAMEWORK = "framework"
 _AUTOGRAD_KEYS = frozenset({"Autograd", *AUTOGRAD_KEYS})
 
 FUNCTION = frozenset({"function"})
@@ -136,6 +138,11 @@ class NativeFunction(Struct, eq=False, dict=True):
             SchemaError: as ``schema`` does.
         """
         return self.func_text if is_canonical(self.func_text) else str(self.schema)
+
+    @property
+    def is_of_framework(self) -> bool:
+        """Whether it is an operator of another framework than PyTorch, whatever its name."""
+        return self.namespace == FRAMEWORK
 
     @property
     def cpp_name(self) -> str:

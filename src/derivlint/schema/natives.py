@@ -103,6 +103,7 @@ class NativeFunctions:
         generator_lists: the lists of operators in the generators of this PyTorch, by topic, as
             :mod:`derivlint.operators` reads them; None for those of its release.
         origin: how the functions were obtained.
+        are_of_framework: whether they are the operators of another framework than PyTorch.
         is_older: whether they are for a PyTorch older than the oldest release in the operator book.
         of_version: the functions of one version, for a back end's files for several versions.
     """
@@ -134,6 +135,7 @@ class NativeFunctions:
         self.derivatives = derivatives
         self.generator_lists = generator_lists
         self.origin = origin
+        self.are_of_framework = False
         self.is_older = False
         self.of_version: Callable[[str], NativeFunctions] = lambda _: self
         self._families: dict[str, Family] = {}

@@ -125,20 +125,27 @@ def is_conventional(name: str) -> bool:
     return any(part in name for part in CONVENTIONAL)
 
 
-def call_facts(node: Call, function: Function | None) -> CallFacts | None:
-    """Bind the arguments of a call to the parameters of its function, or None if the callee has no name."""
+def call_facts(node: Call, function: Function | None, namespace: str | None = None) -> CallFacts | None:
+    """Bind the arguments of a call to the parameters of its function, or None if the callee has no name.
+
+    Args:
+        node: the call.
+        function: the called function, if known.
+        namespace: the namespace of unqualified functions and of methods, if they are not PyTorch's.
+    """
     callee = node.callee
+    owner = f"{namespace}::" if namespace is not None else ""
     parameters: Sequence[Parameter] = () if function is None else function.parameters
     if isinstance(callee, Member):
         arguments = (CallArgument(callee.object, SELF), *_bound(node.args, parameters))
-        return CallFacts(node, base_name(callee.name), callee.name, True, arguments, function)
+        return CallFacts(node, owner + base_name(callee.name), callee.name, True, arguments, function)
     if isinstance(callee, Name):
         spelling = callee.parts[-1].identifier
-        name = base_name(spelling)
-        owner = callee.parts[0].identifier
-        if len(callee.parts) > 1 and owner[0].islower() and owner not in NAMESPACES:
+        first = callee.parts[0].identifier
+        if len(callee.parts) > 1 and first[0].islower() and first not in NAMESPACES:
             # "mine::exp" is not an operator of PyTorch
-            name = f"{owner}::{name}"
+            owner = f"{first}::"
+        name = owner + base_name(spelling)
         return CallFacts(node, name, spelling, False, _bound(node.args, parameters), function)
     return None
 

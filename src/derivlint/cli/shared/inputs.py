@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from derivlint.cli.shared.terminal import automated, warn
 from derivlint.project.errors import InputError, NothingFoundError
 from derivlint.project.files import STDIN, derivatives_files, expand_lists, folder_of
-from derivlint.project.operators import Operators, load_operators, operators_for, resolve_release
+from derivlint.project.operators import OF_FRAMEWORK, Operators, load_operators, operators_for, resolve_release
 from derivlint.project.settings import ConfigurationError, Settings, SettingsOfFiles
 from derivlint.project.untrusted import is_requested, require_inside
 from derivlint.source import SourceError, SourceFile
@@ -144,7 +144,8 @@ def settings_lines(inputs: ResolvedInputs, rules: dict[str, list[str]]) -> Itera
         yield f"  C++ functions: {operators.functions_manual or ('of the index' if operators.bundled else 'unknown')}"
         yield f"  headers: {', '.join(map(str, operators.headers)) or 'none'}"
         yield f"  bodies of C++ functions: {operators.bodies or 'unknown'}"
-        yield f"  facts by release: {operators.describe_facts()}"
+        facts = "none" if operators.reason == OF_FRAMEWORK else operators.describe_facts()
+        yield f"  facts by release: {facts}"
         yield "  settings:"
         yield from (f"    {key} = {value}  # {origin}" for key, value, origin in described(of_file))
         yield f"  rules: {len(rules[path])}"
@@ -157,6 +158,9 @@ def _operators_of(path: str, folder: Path, settings: Settings) -> Operators:
     if path == STDIN:
         return operators
     try:
-        return resolve_release(operators, SourceFile.read(path), load_operators)
+        operators = resolve_release(operators, SourceFile.read(path), load_operators)
     except SourceError:
         return operators
+    if load_operators(operators).natives.are_of_framework:
+        return replace(operators, reason=OF_FRAMEWORK, bundled=False)
+    return operators

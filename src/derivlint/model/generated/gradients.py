@@ -258,7 +258,7 @@ def named_gradient_of(body: DispatchBody, index: int) -> str | None:
     if info is None:
         return None
     returns = info.func.schema.returns
-    flags = info.output_differentiability or tuple(item.type.is_tensor_like for item in returns)
+    flags = info.output_differentiability or tuple(item.type.may_be_tensor_like for item in returns)
     outputs = [item for item, differentiable in zip(returns, flags, strict=False) if differentiable]
     name = outputs[index].name if 0 <= index < len(outputs) else None
     gradient = f"{NAMED_PREFIX}{name}"

@@ -10,7 +10,7 @@ from derivlint.grammar import grammar_text
 from derivlint.schema.syntax.arguments import Annotation, Argument, Arguments, Return
 from derivlint.schema.syntax.function_schema import FunctionSchema
 from derivlint.schema.syntax.names import OperatorName, SchemaError, quoted
-from derivlint.schema.syntax.types import KNOWN_BASE_TYPES, MAX_SUFFIXES, Type, parse_type
+from derivlint.schema.syntax.types import KNOWN_BASE_TYPES, MAX_SUFFIXES, BaseType, Type, parse_type, suffixed
 from derivlint.source import Span
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def parse_with_grammar(text: str) -> FunctionSchema:
     operator, parameters, returns = tree.children
     name = cast("Token", operator)
     arguments = Arguments() if parameters is None else _arguments(cast("Node", parameters), text)
-    items = tuple(_return(cast("Node", item)) for item in cast("Node", returns).children if item is not None)
+    items = tuple(_return(cast("Node", item), text) for item in cast("Node", returns).children if item is not None)
     return FunctionSchema(OperatorName.parse(str(name)), arguments, items, text, Span(_start(name), _end(name)))
 
 
@@ -199,7 +199,7 @@ def _arguments(tree: Node, text: str) -> Arguments:
 
 def _argument(tree: Node, text: str) -> Argument:
     type_tree, name, default = cast("tuple[Node, Token, Node | None]", tree.children)
-    type_, annotation = _type(type_tree)
+    type_, annotation = _type(type_tree, text)
     meta = type_tree.meta
     marks = (meta.start_pos, meta.end_pos, _start(name), _end(name))
     if default is None:
@@ -210,29 +210,35 @@ def _argument(tree: Node, text: str) -> Argument:
     return Argument(str(name), type_, written, annotation, (*marks, start, end))
 
 
-def _return(tree: Node) -> Return:
+def _return(tree: Node, text: str) -> Return:
     type_tree, name = cast("tuple[Node, Token | None]", tree.children)
-    type_, annotation = _type(type_tree)
+    type_, annotation = _type(type_tree, text)
     place = (-1, -1) if name is None else (_start(name), _end(name))
     marks = (type_tree.meta.start_pos, type_tree.meta.end_pos, *place, -1, -1)
     return Return(None if name is None else str(name), type_, annotation, marks)
 
 
-def _type(tree: Node) -> tuple[Type, Annotation | None]:
+def _type(tree: Node, text: str) -> tuple[Type, Annotation | None]:
     base, *rest = tree.children
-    text = str(base)
+    suffixes, type_ = "", parse_type(str(base)).base
     annotation = None
-    suffixes = 0
+    count = 0
     for part in cast("list[Node]", rest):
         if part.data == "annotation":
             annotation = _annotation(part)
             continue
-        suffixes += 1
-        if suffixes > MAX_SUFFIXES:
+        if part.data == "generic":
+            if base in KNOWN_BASE_TYPES:
+                start = part.meta.start_pos + 1
+                raise explain(text, start, {"NUMBER", "RSQB"})
+            type_ = BaseType(f"{base}{''.join(text[part.meta.start_pos : part.meta.end_pos].split())}")
+            continue
+        count += 1
+        if count > MAX_SUFFIXES:
             span = (part.meta.start_pos, part.meta.end_pos)
             raise SchemaError(f'a type has at most {MAX_SUFFIXES} of "?" and "[]"', *span)
-        text += _suffix(part)
-    return parse_type(text), annotation
+        suffixes += _suffix(part)
+    return suffixed(type_, suffixes), annotation
 
 
 def _suffix(tree: Node) -> str:

@@ -27,7 +27,7 @@ CUSTOM_CLASS_PREFIX = "__torch__.torch.classes."
 #: More suffixes than any valid type has; bounds the recursion over types.
 MAX_SUFFIXES = 16
 
-_TYPE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)*)((?:\?|\[(?:0|[1-9][0-9]{0,17})?\])*)", re.ASCII)
+_TYPE = re.compile(r"([A-Za-z_]\w*(?:(?:\.|::)\w+)*)((?:\?|\[(?:0|[1-9][0-9]{0,17})?\])*)", re.ASCII)
 _SUFFIX = re.compile(r"\?|\[([0-9]*)\]")
 
 
@@ -43,6 +43,12 @@ class Type(Struct, frozen=True):
     def is_tensor_like(self) -> bool:
         """Whether it is a tensor, or a list or an optional of tensors."""
         return self.base == TENSOR
+
+    @property
+    def may_be_tensor_like(self) -> bool:
+        """Whether it is a tensor, or of a type that PyTorch does not have and that may hold tensors."""
+        base = self.base
+        return self.is_tensor_like or (isinstance(base, BaseType) and not base.known)
 
     @property
     def is_symint_like(self) -> bool:
@@ -168,14 +174,21 @@ def parse_type(text: str) -> Type:
     if match is None:
         raise SchemaError(f"{quoted(text)} is not a type", 0, len(text))
     name, suffixes = match.groups()
-    result: Type
-    if name.startswith(CUSTOM_CLASS_PREFIX):
-        result = CustomClassType(name[len(CUSTOM_CLASS_PREFIX) :])
-    else:
-        result = BaseType(name)
+    is_class = name.startswith(CUSTOM_CLASS_PREFIX)
+    base = CustomClassType(name[len(CUSTOM_CLASS_PREFIX) :]) if is_class else BaseType(name)
+    return suffixed(base, suffixes)
+
+
+def suffixed(base: BaseType | CustomClassType, suffixes: str) -> Type:
+    """Add ``?`` and ``[]`` to a base type.
+
+    Raises:
+        SchemaError: there are too many; its span is that of the type.
+    """
+    result: Type = base
     for count, suffix in enumerate(_SUFFIX.finditer(suffixes)):
         if count == MAX_SUFFIXES:
-            raise SchemaError(f'a type has at most {MAX_SUFFIXES} of "?" and "[]"', 0, len(text))
+            raise SchemaError(f'a type has at most {MAX_SUFFIXES} of "?" and "[]"', 0, len(f"{base}{suffixes}"))
         if suffix.group() == "?":
             result = OptionalType(result)
         else:
