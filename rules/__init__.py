@@ -160,6 +160,7 @@ NAMES: tuple[str, ...] = (
     "unknown-suppression",
     "unreadable-header",
     "unsupported-foreach-save",
+    "unsupported-release",
     "unsupported-view-argument",
     "unused-gradient",
     "unused-output-gradient",

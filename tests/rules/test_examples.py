@@ -28,6 +28,7 @@ ABBREVIATED = {
     "no-canonical-function",
     "several-inplace-tangents",
     "tensor-list-among-outputs",
+    "unsupported-release",
     "yaml-limit-exceeded",
 }
 

@@ -15,7 +15,9 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from derivlint.model.entry import Entry
-from derivlint.schema import SchemaKind
+from derivlint.model.resolve import SchemaProblemKind
+from derivlint.schema import OperatorName, SchemaKind
+from derivlint.schema.syntax.names import WITHOUT_RETURNS
 
 K = TypeVar("K", bound=Hashable)
 V_co = TypeVar("V_co", covariant=True)
@@ -154,6 +156,16 @@ def _unresolved(entry: Entry) -> Iterator[tuple[str, str]]:
         yield "", entry.operator or ""
 
 
+def _outdated(entry: Entry) -> Iterator[tuple[str, Nothing]]:
+    problem = entry.schema_problem
+    if problem is None or entry.operator is None or entry.operators is None:
+        return
+    is_cut = problem.mistake is not None and problem.mistake.message == WITHOUT_RETURNS
+    base = OperatorName.parse(entry.operator).base
+    if (is_cut or problem.kind is SchemaProblemKind.UNKNOWN) and entry.operators.natives.with_base(base):
+        yield "", ()
+
+
 def _by_node(entry: Entry) -> Iterator[tuple[str, Nothing]]:
     for body in entry.bodies:
         if body.info is not None and body.info.prefix is not None:
@@ -181,6 +193,8 @@ BY_SIGNATURE: EntryIndex[tuple[str, bool]] = EntryIndex(f"{__name__}:BY_SIGNATUR
 BY_OPERATOR: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_OPERATOR", _by_operator)
 #: The entries whose schemas do not resolve, under one key, with the operator as written.
 UNRESOLVED: EntryIndex[str] = EntryIndex(f"{__name__}:UNRESOLVED", _unresolved)
+#: The entries with other schemas than the operators that they name, or without returns, under one key.
+OUTDATED: EntryIndex[Nothing] = EntryIndex(f"{__name__}:OUTDATED", _outdated)
 #: The entries by the names of their nodes, without numbers.
 BY_NODE: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_NODE", _by_node)
 #: The entries of foreach operators, under one key.

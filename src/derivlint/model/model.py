@@ -19,6 +19,7 @@ from derivlint.model.index import (
     BY_SCHEMA,
     FOREACH,
     FORMULAS,
+    OUTDATED,
     UNRESOLVED,
 )
 from derivlint.model.info import build_info
@@ -36,6 +37,10 @@ from derivlint.yaml_reader.split import SplitDocument
 
 #: This many unresolved schemas are not typos: the file belongs to another release.
 MANY_UNKNOWN = 4
+#: A shorter file may have as many mistakes as an old one has other schemas.
+COMPLETE = 50
+#: The share of other schemas in an old file; 2.1 and 2.13 differ in 5% of the schemas, 1.11 and 2.13 in 26%.
+OUTDATED_SHARE = 0.15
 
 
 class Model(Answers):
@@ -244,6 +249,11 @@ class Model(Answers):
         return self.fact(_is_of_another_release)
 
     @property
+    def is_of_unsupported_release(self) -> bool:
+        """Whether the file is of an older PyTorch than the operators, so that they say nothing about its formulas."""
+        return not self.natives.are_of_framework and self.fact(_is_of_unsupported_release)
+
+    @property
     @query
     def typing(self) -> TypeChecker:
         """The type checker, with the declarations that apply to the file."""
@@ -269,7 +279,7 @@ class Model(Answers):
     @property
     def unknown_functions(self) -> frozenset[str]:
         """The called functions without a known declaration; their calls are not checked."""
-        if not self.layout.cpp or not self.natives.has_symbolic_sizes:
+        if not self.layout.cpp or not self.natives.has_symbolic_sizes or self.is_of_unsupported_release:
             return frozenset()
         return self.typing.unknown_functions(self.entries)
 
@@ -351,6 +361,12 @@ class Model(Answers):
 @file_fact
 def _is_of_another_release(model: Model, _: str) -> bool:
     return len(model.values_in(UNRESOLVED, "")) >= MANY_UNKNOWN
+
+
+@file_fact
+def _is_of_unsupported_release(model: Model, _: str) -> bool:
+    n_entries = len(model.values_in(FORMULAS, ""))
+    return n_entries >= COMPLETE and len(model.values_in(OUTDATED, "")) >= n_entries * OUTDATED_SHARE
 
 
 @file_fact

@@ -87,7 +87,7 @@ class _Check:
 
     def run(self) -> CheckedText:
         """Check the file, and the entries without a valid memo."""
-        entries = self.model.entries
+        entries = self.checker.judged_entries
         positions = range(len(entries))
         recalled = [self.recalled(position) if self.model.records else None for position in positions]
         to_check = [position for position, findings in enumerate(recalled) if findings is None]

@@ -169,7 +169,12 @@ class Checker:
     def everything(self) -> Iterator[EntryFindings]:
         """Findings in the file and in each of its entries, one after the other."""
         yield self.file()
-        yield from map(self.entry, self._model.entries)
+        yield from map(self.entry, self.judged_entries)
+
+    @property
+    def judged_entries(self) -> Sequence[Entry]:
+        """The entries of the model; none if they are of another PyTorch than the operators."""
+        return () if self._model.is_of_unsupported_release else self._model.entries
 
     @cached_property
     def _yields_to(self) -> dict[str, tuple[SupersededBy, ...]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from derivlint.grammar import grammar_text
 from derivlint.schema.syntax.arguments import Annotation, Argument, Arguments, Return
 from derivlint.schema.syntax.function_schema import FunctionSchema
-from derivlint.schema.syntax.names import OperatorName, SchemaError, quoted
+from derivlint.schema.syntax.names import WITHOUT_RETURNS, OperatorName, SchemaError, quoted
 from derivlint.schema.syntax.types import KNOWN_BASE_TYPES, MAX_SUFFIXES, BaseType, Type, parse_type, suffixed
 from derivlint.source import Span
 
@@ -107,7 +107,7 @@ def _at_end(text: str, end: int, expected: set[str]) -> SchemaError:
     if opened is not None:
         return SchemaError(f'"{text[opened]}" is never closed', opened, opened + 1, SHAPE)
     if "__ANON_0" in expected or text.rstrip().endswith("->"):
-        return SchemaError("the schema has no returns", end, end, 'end it with "-> Tensor", or with "-> ()" for none')
+        return SchemaError(WITHOUT_RETURNS, end, end, 'end it with "-> Tensor", or with "-> ()" for none')
     return SchemaError(f"expected {_any_of(expected)} at the end", end, end, SHAPE)
 
 

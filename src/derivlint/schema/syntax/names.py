@@ -116,6 +116,10 @@ class SchemaMistake(Struct, frozen=True):
     help: str | None = None
 
 
+#: The message about a schema as before May 2019.
+WITHOUT_RETURNS = "the schema has no returns"
+
+
 class SchemaError(Exception):
     """The schema cannot be parsed.
 
