@@ -1,6 +1,6 @@
-"""Builds the source distribution and the wheel, and tries both as someone who has nothing else.
+"""Builds the source distribution and the wheel into a folder, and tries both as someone who has nothing else.
 
-    python .ci/package.py
+    python .ci/package.py DIST
 
 The source distribution has every file of the repository. Every link and picture of its pages, and of the description
 for the package index, leads to one of them. README's first command runs in the unpacked source distribution. The
@@ -143,16 +143,16 @@ def failures_of_wheel(wheel: Path, source: Path, folder: Path) -> Iterator[str]:
             yield f"{shlex.join(command)}\n{process.stderr}"
 
 
-def main() -> None:
-    """Build and try.
+def main(distributions: Path) -> None:
+    """Build into a folder, and try.
 
     Raises:
         SystemExit: a link is broken, or a command fails for another reason than the lack of PyTorch.
     """
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        quietly("build", "--outdir", str(folder), str(ROOT))
-        (archive,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+        quietly("build", "--outdir", str(distributions), str(ROOT))
+        (archive,), (wheel,) = distributions.glob("*.tar.gz"), distributions.glob("*.whl")
         quietly("twine", "check", "--strict", str(archive), str(wheel))
         quietly("pyroma", "--min=10", str(archive))
         with tarfile.open(archive) as opened:
@@ -177,4 +177,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]).resolve())

@@ -1,9 +1,10 @@
 """Puts the editor, Pyodide, and the packages of derivlint and its dependencies into a built site, for the playground.
 
     npm --prefix playground ci
-    python playground/build.py SITE
+    python -m build --outdir DIST
+    python playground/build.py SITE DIST
 
-Wheels come from the package index, for the platform of this Pyodide; that of derivlint is built from the checkout.
+Wheels come from the package index, for the platform of this Pyodide; that of derivlint from the folder DIST.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def pip(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "pip", *arguments, "--quiet", "--no-deps"], check=True)
 
 
-def build(site: Path) -> None:
+def build(site: Path, distributions: Path) -> None:
     """Copy and download everything into the folder of the playground."""
     folder = site / "playground"
     (folder / "pyodide").mkdir(parents=True, exist_ok=True)
@@ -73,10 +74,8 @@ def build(site: Path) -> None:
     ]
     (folder / "examples.json").write_text(json.dumps(examples), encoding="utf-8")
     with tempfile.TemporaryDirectory() as wheels:
-        # from a source distribution, so that nothing is left in the checkout
-        subprocess.run(
-            [sys.executable, "-m", "build", "--outdir", wheels, str(HERE.parent)], check=True, stdout=subprocess.DEVNULL
-        )
+        (wheel,) = distributions.glob("*.whl")
+        shutil.copy(wheel, wheels)
         pip("download", *PURE, "--only-binary=:all:", "--platform", "any", "--dest", wheels)
         pip("download", *COMPILED, "--only-binary=:all:", *platform(), "--dest", wheels)
         archives = (folder / "packages.zip", folder / "pyodide" / "python_stdlib.zip")
@@ -84,4 +83,4 @@ def build(site: Path) -> None:
 
 
 if __name__ == "__main__":
-    build(Path(sys.argv[1]))
+    build(Path(sys.argv[1]), Path(sys.argv[2]))
