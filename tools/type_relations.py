@@ -7,14 +7,16 @@ types whether an expression with them is valid (``requires``) and what its type 
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from derivlint.compiler.gxx import Toolchain, run_program
-from derivlint.compiler.narrowing import admit_narrowing
+from derivlint.compiler.gxx import CompilerError, Toolchain, compile_command, first_error, run
 from derivlint.compiler.relation_types import relation_types
+from tools.narrowing import admit_narrowing
 
 FORMAT = 1
 BINARY = ("+", "-", "*", "/", "%", "==", "!=", "<", ">", "<=", ">=", "&", "|", "^", "<<", ">>")
@@ -25,6 +27,8 @@ LITERALS = ("0", '"x"', "nullptr", "std::nullopt", "{}", "{0}", '{"x"}', "{{}}")
 #: Those that are in a branch of a conditional.
 BRANCHES = ("0", '"x"', "nullptr", "std::nullopt")
 
+#: Options to link a program that calls nothing in PyTorch's libraries: references from headers stay unresolved.
+_UNLINKED = ("-no-pie", "-Wl,--unresolved-symbols=ignore-all")
 #: So many types are asked for in one program.
 _FEW = 20
 
@@ -154,3 +158,21 @@ def render_relations(content: dict[str, Any]) -> bytes:
     """The table as it is shipped, one relation a line."""
     lines = [f"{json.dumps(name)}:{json.dumps(value, separators=(',', ':'))}" for name, value in content.items()]
     return ("{" + ",\n".join(lines) + "}\n").encode("ascii")
+
+
+def run_program(toolchain: Toolchain, source: str) -> str:
+    """Compile and run a program that only uses headers; returns its output.
+
+    Raises:
+        CompilerError: it does not compile or fails.
+    """
+    with tempfile.TemporaryDirectory(prefix="derivlint-") as name:
+        folder = Path(name)
+        (folder / "program.cpp").write_text(source, encoding="utf-8")
+        done = run(compile_command(toolchain, "-w", "-O0", *_UNLINKED, "program.cpp", "-o", "program"), folder)
+        if done.status:
+            raise CompilerError(f"the program cannot be compiled: {first_error(done.stderr)}")
+        done = run([str(folder / "program")], folder)
+        if done.status:
+            raise CompilerError(f"the program ends with status {done.status}")
+        return done.stdout

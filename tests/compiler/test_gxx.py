@@ -15,9 +15,9 @@ from derivlint.compiler.gxx import (
     find_compiler,
     find_toolchain,
     run,
-    run_program,
     torch_includes,
 )
+from tools.type_relations import run_program
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from derivlint.compiler.gxx import CompilerError, Toolchain, find_compiler
-from derivlint.compiler.narrowing import admit_narrowing
 from derivlint.cpp.relations import Relations
 from tests.cpp.relations_by_name import RelationsByName
+from tools.narrowing import admit_narrowing
 
 TYPES = {
     "bool": "bool",

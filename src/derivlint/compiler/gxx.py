@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,8 +32,6 @@ PYTORCH_FLAGS = (
     "-Werror=bool-operation",
     "-Werror=range-loop-construct",
 )
-#: Options to link a program that calls nothing in PyTorch's libraries: references from headers stay unresolved.
-_UNLINKED = ("-no-pie", "-Wl,--unresolved-symbols=ignore-all")
 #: The time limit in seconds; a unit with all of PyTorch's headers takes about ten.
 TIMEOUT = 600.0
 
@@ -170,24 +167,6 @@ def compile_command(toolchain: Toolchain, *arguments: str) -> list[str]:
     """The command that compiles with PyTorch's options."""
     includes = [f"-I{directory}" for directory in toolchain.includes]
     return [str(toolchain.compiler.path), *PYTORCH_FLAGS, *includes, *arguments]
-
-
-def run_program(toolchain: Toolchain, source: str) -> str:
-    """Compile and run a program that only uses headers; returns its output.
-
-    Raises:
-        CompilerError: it does not compile or fails.
-    """
-    with tempfile.TemporaryDirectory(prefix="derivlint-") as name:
-        folder = Path(name)
-        (folder / "program.cpp").write_text(source, encoding="utf-8")
-        done = run(compile_command(toolchain, "-w", "-O0", *_UNLINKED, "program.cpp", "-o", "program"), folder)
-        if done.status:
-            raise CompilerError(f"the program cannot be compiled: {first_error(done.stderr)}")
-        done = run([str(folder / "program")], folder)
-        if done.status:
-            raise CompilerError(f"the program ends with status {done.status}")
-        return done.stdout
 
 
 def first_error(messages: str) -> str:
