@@ -10,10 +10,10 @@ import pytest
 from derivlint.compiler.gxx import torch_includes
 from derivlint.model import Model, build_model
 from derivlint.runtime import BuildError, Built
-from derivlint.source import SourceFile
+from derivlint.source import SourceFile, delete_oldest
 from derivlint.verify.code import engine
 from derivlint.verify.code.building import Headers
-from derivlint.verify.code.engine import _delete_oldest, compiled
+from derivlint.verify.code.engine import compiled
 from derivlint.verify.code.functions import collect
 from derivlint.verify.code.headers import COMMON, OPERATORS, operator_headers
 from derivlint.verify.code.wrappers import source_of
@@ -105,13 +105,12 @@ def test_a_formula_that_needs_another_header_is_compiled_with_all(
     assert (again.library, again.fresh, asked) == (first.library, False, [True, False, False])
 
 
-def test_libraries_that_were_not_used_for_longest_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_that_were_not_used_for_longest_are_deleted(tmp_path: Path) -> None:
     """Every edit makes a library: only the last ones are kept, and files that are none of them stay."""
-    monkeypatch.setattr("derivlint.verify.code.engine.KEPT", 3)
     for number in range(5):
         (tmp_path / f"old{number}").mkdir()
         (tmp_path / f"old{number}" / "library.so").touch()
         os.utime(tmp_path / f"old{number}", (number, number))
     (tmp_path / "samples.bin").touch()
-    _delete_oldest(tmp_path)
+    delete_oldest(tmp_path, 3)
     assert {path.name for path in tmp_path.iterdir()} == {"old2", "old3", "old4", "samples.bin"}

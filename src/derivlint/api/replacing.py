@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +29,7 @@ from derivlint.runtime.build import BuildError, build
 from derivlint.runtime.manifest import ManifestError
 from derivlint.schema import installed_torch
 from derivlint.schema.native_function import DEFAULT_NAMESPACE as ATEN
-from derivlint.source import SourceError, SourceFile, locked
+from derivlint.source import SourceError, SourceFile, delete_oldest, locked
 
 #: Where the cache keeps the code and the libraries, in folders named by a digest of the code.
 FOLDER = "run"
@@ -237,9 +236,7 @@ def _place() -> Path:
         return Path(tempfile.mkdtemp(prefix="derivlint-"))
     place = cache / FOLDER
     place.mkdir(mode=0o700, exist_ok=True)
-    folders = sorted(place.iterdir(), key=lambda path: path.stat().st_mtime)
-    for old in folders[:-KEPT]:
-        shutil.rmtree(old, ignore_errors=True)
+    delete_oldest(place, KEPT)
     return place
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from derivlint.compiler.gxx import CompilerError, Toolchain, compile_command, run
-from derivlint.source import is_own, locked, read_input, replace_file
+from derivlint.source import delete_oldest, is_own, locked, read_input, replace_file
 
 #: The number of stored header folders: each takes up to half a gigabyte.
 KEPT = 4
@@ -87,7 +86,7 @@ def _is_made(
         return False
     if recorded is not None and is_own(target) and recorded == _stamp(target):
         return True
-    _delete_oldest(folder)
+    delete_oldest(folder.parent, KEPT)
     progress("precompiling PyTorch's headers, once for this PyTorch and compiler")
     replace_file(folder / HEADER, text.encode(), mode=0o600)
     unfinished = target.with_suffix(".new")
@@ -119,12 +118,3 @@ def _stamp(path: Path) -> bytes:
     """
     status = path.stat()
     return f"{status.st_size} {status.st_mtime_ns} {path}".encode("utf-8", "surrogateescape")
-
-
-def _delete_oldest(folder: Path) -> None:
-    """Delete the least recently used headers, except in one folder."""
-    folders = sorted(
-        (path for path in folder.parent.iterdir() if path != folder), key=lambda path: path.stat().st_mtime
-    )
-    for path in folders[: -(KEPT - 1)]:
-        shutil.rmtree(path, ignore_errors=True)

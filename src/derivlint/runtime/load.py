@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -68,8 +69,6 @@ def load(
     """
     try:
         import torch
-
-        load_library: Callable[[str], None] = torch.ops.load_library
     except ImportError as error:
         raise LoadError(f"cannot import torch: {error}") from error
     try:
@@ -83,21 +82,24 @@ def load(
         raise LoadError(str(error)) from error
     library = built.library.resolve()
     try:
-        load_library(str(library))
+        problem = load_library(library)
     except (OSError, RuntimeError) as error:
         raise LoadError(f'cannot load "{library}": {error}') from error
-    problem = helpers_problem(library)
     if problem:
         raise LoadError(problem)
     without = built.without_bindings if manifest.bindings else "emitted without bindings"
     return Extension(library, manifest.namespace, manifest.operators, manifest.left_out, without)
 
 
-def helpers_problem(library: Path) -> str:
-    """The reason why a loaded library cannot call the hidden helpers that it needs, or empty if it can."""
+def load_library(library: Path) -> str:
+    """Load a library; returns why it cannot call the hidden helpers that it needs, or empty if it can."""
     # importing it loads a library, which code generation does not need
     import ctypes
 
+    import torch
+
+    load: Any = torch.ops.load_library
+    load(str(library))
     question = ctypes.CDLL(str(library)).derivlint_helpers_problem
     question.restype = ctypes.c_char_p
     answer = question()

@@ -10,6 +10,7 @@ from derivlint.source.reading import SourceError, open_input, read_bytes, read_i
 from derivlint.source.visible import visible, visible_json, visible_line, visible_page, visible_xml
 from derivlint.source.writing import (
     ChangedError,
+    delete_oldest,
     is_made_by_user,
     is_own,
     locked,
@@ -25,6 +26,7 @@ __all__ = [
     "SourceError",
     "SourceFile",
     "Span",
+    "delete_oldest",
     "is_made_by_user",
     "is_own",
     "locked",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -280,3 +281,19 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def delete_oldest(place: Path, kept: int) -> None:
+    """Delete the least recently used folders in a folder, except some.
+
+    Args:
+        place: the folder.
+        kept: the number of folders that stay.
+    """
+    try:
+        folders = sorted((path for path in place.iterdir() if path.is_dir()), key=lambda path: path.stat().st_mtime)
+    except OSError:
+        # another process deletes as well
+        return
+    for folder in folders[:-kept]:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -14,7 +14,7 @@ from derivlint.model import Model
 from derivlint.project.loading import load_source
 from derivlint.project.operators import INSTALLED
 from derivlint.project.settings import Settings
-from derivlint.runtime.load import helpers_problem
+from derivlint.runtime.load import load_library
 from derivlint.source import SourceError, SourceFile, visible_page
 from derivlint.verify.base import Base, functions_of_base
 from derivlint.verify.code.functions import FunctionSpec, collect
@@ -209,9 +209,7 @@ def _loaded(engine: dict[str, Any], functions: Sequence[FunctionSpec]) -> Any:
     if "formulas" in engine:
         return InterpretedFunctions(engine["formulas"], functions)
     for library in engine["libraries"]:
-        load_library: Any = torch.ops.load_library
-        load_library(library)
-        problem = helpers_problem(Path(library))
+        problem = load_library(Path(library))
         if problem:
             raise ReplayError(problem)
     return torch.ops.derivlint_verify

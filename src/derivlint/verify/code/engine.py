@@ -21,7 +21,7 @@ from derivlint.model import Model
 from derivlint.project.caching.cache import fits, sealed, unsealed
 from derivlint.runtime import BuildError, ManifestError
 from derivlint.runtime.syntax import syntax_errors
-from derivlint.source import is_own, read_input, replace_file
+from derivlint.source import delete_oldest, is_own, read_input, replace_file
 from derivlint.verify.code.building import Headers, built_library, is_exhausted, is_whole
 from derivlint.verify.code.functions import FormulaFunction
 from derivlint.verify.code.headers import FEW, OPERATORS, common_headers, has_operator_headers, operator_headers
@@ -126,7 +126,7 @@ def compiled(
                 loaded = _shared(_LOADED, model, place, toolchain)
                 headers = _headers(folder, model, place, toolchain) if few else None
                 built = built_library(folder, loaded, compiler, headers, progress)
-                _delete_oldest(place)
+                delete_oldest(place, KEPT)
                 return CompiledFunctions(
                     built.library, tuple(candidates), refused, uncallable, fresh or bool(built.compiled)
                 )
@@ -235,17 +235,6 @@ def _folder(place: Path, files: Mapping[str, str], toolchain: Toolchain) -> Path
     except OSError as error:
         raise EngineError(f'cannot build in "{folder}": {error.strerror}') from error
     return folder
-
-
-def _delete_oldest(place: Path) -> None:
-    """Delete the least recently used libraries: every edit of a formula makes another one."""
-    try:
-        folders = sorted((path for path in place.iterdir() if path.is_dir()), key=lambda path: path.stat().st_mtime)
-    except OSError:
-        # another process deletes as well
-        return
-    for folder in folders[:-KEPT]:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _shared(files: Mapping[str, str], model: Model, place: Path, toolchain: Toolchain) -> Path:

@@ -139,16 +139,14 @@ def main(lifeline: int) -> None:
         earlier = (function for functions in (base or {}).values() for function in functions)
         namespace: Any = InterpretedFunctions(task["formulas"], [*spec, *earlier])
     else:
-        from derivlint.runtime.load import helpers_problem
+        from derivlint.runtime.load import load_library
 
         for library in map(Path, task["libraries"]):
             stranger = first_foreign_path(library, Path(task["place"]))
             if stranger is not None:
                 send({"fatal": f'"{stranger}" is not this user\'s alone; nothing is loaded from there'})
                 return
-            load_library: Any = torch.ops.load_library
-            load_library(str(library))
-            problem = helpers_problem(library)
+            problem = load_library(library)
             if problem:
                 send({"fatal": problem})
                 return
