@@ -10,9 +10,10 @@ import pytest
 from derivlint.compiler.gxx import torch_includes
 from derivlint.model import Model, build_model
 from derivlint.runtime import BuildError, Built
+from derivlint.runtime.build import BUILD_FOLDER
 from derivlint.source import SourceFile, delete_oldest
-from derivlint.verify.code import engine
-from derivlint.verify.code.building import Headers
+from derivlint.verify.code import building, engine
+from derivlint.verify.code.building import Headers, built_library
 from derivlint.verify.code.engine import compiled
 from derivlint.verify.code.functions import collect
 from derivlint.verify.code.headers import COMMON, OPERATORS, operator_headers
@@ -103,6 +104,29 @@ def test_a_formula_that_needs_another_header_is_compiled_with_all(
     assert [function.spec.operator for function in first.functions] == ["sinh", "_foreach_sinh"]
     again = compiled(model, functions, tmp_path)
     assert (again.library, again.fresh, asked) == (first.library, False, [True, False, False])
+
+
+def test_what_does_not_link_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Object files of an earlier run may be damaged: those of the library and the shared ones."""
+    folder, common = tmp_path / "library", tmp_path / "common"
+    for place in (folder, common):
+        (place / BUILD_FOLDER).mkdir(parents=True)
+        (place / BUILD_FOLDER / "damaged.o").touch()
+    built: list[Path] = []
+
+    def build(place: Path, **options: object) -> Built:
+        built.append(place)
+        if (common / BUILD_FOLDER / "damaged.o").exists():
+            raise BuildError("the extension does not link: file truncated")
+        library = place / BUILD_FOLDER / "library.so"
+        library.touch()
+        return Built(library, (), 0)
+
+    monkeypatch.setattr(building, "compile_sources", lambda place, **options: ())
+    monkeypatch.setattr(building, "build", build)
+    made = built_library(folder, common, None, None, lambda message: None)
+    assert (made.library, built) == (folder / BUILD_FOLDER / "library.so", [folder, folder])
+    assert building.is_whole(folder)
 
 
 def test_libraries_that_were_not_used_for_longest_are_deleted(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def _built(
     if not is_whole(folder):
         # if the library is unfinished or foreign, its object files cannot be trusted either
         _remove(folders[0])
-    was_there = any(folder.is_dir() for folder in folders)
+    was_there = any(map(Path.is_dir, folders))
     _make(folders)
 
     def once() -> Built:
@@ -90,8 +90,8 @@ def _built(
         if not was_there or "does not link" not in str(error):
             raise
         # object files of an earlier run may be damaged
-        for folder in folders:
-            _remove(folder)
+        for build_folder in folders:
+            _remove(build_folder)
         _make(folders)
         made = once()
     made.library.chmod(0o600)
