@@ -293,6 +293,7 @@ EXCEPTIONS = {
     "__main__.py": "the version, which is ours, is printed without importing the commands",
     "emit/helpers/__main__.py": "a program that builds call, below the sink's layer; it uses visible_line",
     "verify/processes/server.py": "a child whose standard output is the wire to its parent",
+    "verify/processes/process.py": "sends the messages of such a child",
     "runtime/load.py": "a library for programs of users, below the sink's layer; it uses visible_line",
     "runtime/start.py": "the process of a user's program, run by path without the rest of derivlint",
     "verify/replay.py": "called by programs that reproduce a finding, below the sink's layer; it uses visible_page",

@@ -23,7 +23,7 @@ import torch
 
 # what forks would import one by one
 from derivlint.compiler.children import quoted
-from derivlint.verify.processes import process, recordings, server
+from derivlint.verify.processes import process, server
 
 #: Functions of ``os`` that can fail, and of files that ``open`` returns.
 CALLS = (
@@ -199,7 +199,6 @@ class Forked:
 def fork_children(patch: pytest.MonkeyPatch) -> None:
     """Have the processes that check and record be forks of this one: each would import PyTorch for a second or two."""
     patch.setattr(process, "PythonChild", Forked)
-    patch.setattr(recordings, "PythonChild", Forked)
     torch.set_num_threads(1)
     with warnings.catch_warnings():
         # PyTorch warns of its own functions

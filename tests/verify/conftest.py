@@ -43,8 +43,7 @@ def warm_children(pytestconfig: pytest.Config) -> Iterator[None]:
     """Have the processes that check and record be warm ones; those of tests/safety start as for users."""
     with pytest.MonkeyPatch.context() as patch:
         if sys.platform == "linux" and not pytestconfig.getoption("campaign"):
-            for module in ("process", "recordings"):
-                patch.setattr(f"derivlint.verify.processes.{module}.PythonChild", warm.WarmChild)
+            patch.setattr("derivlint.verify.processes.process.PythonChild", warm.WarmChild)
             # a command that waits for the server would say so
             warm.run(warm.text, "pass")
         yield

@@ -1,9 +1,11 @@
-"""The client of the checking process."""
+"""The client of the processes that check and that record: each reads a task and writes messages, as lines of JSON."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
@@ -15,33 +17,32 @@ MODULE = "derivlint.verify.processes.server"
 #: The seconds after which an idle, silent process counts as hung.
 IDLE = 120.0
 #: The message about a hung process.
-HUNG = "the checking process hangs without using processor time"
+HUNG = "the process hangs without using processor time"
 
 
-def early_exit(child: PythonChild) -> StoppedError:
-    """Return the error for a process that closed its output before finishing."""
-    try:
-        status = child.process.wait(timeout=IDLE)
-    except subprocess.TimeoutExpired:
-        return StoppedError(SkipReason.HUNG, "the checking process closed its output and does not exit")
-    why, reason = exit_reason(status, child.stderr_text(), 0.0)
-    return StoppedError(why, reason)
+def send(message: dict[str, Any], to: int | None = None) -> None:
+    """Write one line."""
+    data = (json.dumps(message) + "\n").encode()
+    target = sys.stdout.fileno() if to is None else to
+    while data:
+        data = data[os.write(target, data) :]
 
 
 class Server:
-    """The checking process; it imports PyTorch at startup.
+    """A process for one task; it imports PyTorch at startup.
+
+    Args:
+        module: the module that it runs; by default the one that checks.
 
     Raises:
         StoppedError: it cannot be started.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, module: str | None = None) -> None:
         try:
-            self._child = PythonChild(MODULE)
+            self._child = PythonChild(module or MODULE)
         except OSError as error:
-            raise StoppedError(
-                SkipReason.FAILED, f"cannot start the checking process: {error.strerror or error}"
-            ) from error
+            raise StoppedError(SkipReason.FAILED, f"cannot start a process: {error.strerror or error}") from error
 
     def __enter__(self) -> Server:
         return self
@@ -52,7 +53,7 @@ class Server:
         self._child.end()
 
     def work(self, task: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Send a task and yield the messages of the process.
+        """Send a task and yield the messages of the process, which ends with ``end``.
 
         Raises:
             VerifyError: the process rejects the task.
@@ -77,6 +78,9 @@ class Server:
         except HungError as error:
             raise StoppedError(SkipReason.HUNG, HUNG) from error
         except (OSError, ValueError) as error:
-            raise StoppedError(SkipReason.FAILED, f"the checking process sent invalid data: {error}") from error
-        stopped = early_exit(self._child)
-        raise StoppedError(stopped.why, f"the checking process ended: {stopped}")
+            raise StoppedError(SkipReason.FAILED, f"the process sent invalid data: {error}") from error
+        try:
+            status = self._child.process.wait(timeout=IDLE)
+        except subprocess.TimeoutExpired:
+            raise StoppedError(SkipReason.HUNG, "the process closed its output and does not exit") from None
+        raise StoppedError(*exit_reason(status, self._child.stderr_text(), 0.0))

@@ -1,7 +1,7 @@
 """The recorded inputs of operators, recorded on first use for each PyTorch and stored in the work folder.
 
-A separate process records them: it runs :func:`main` and reads its tasks from standard input. It writes a checkpoint
-every few seconds, from which an interrupted recording resumes.
+A separate process records them: it runs :func:`main`, and writes a checkpoint every few seconds, from which an
+interrupted recording resumes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from derivlint.compiler.children import HungError, PythonChild, lines_of
 from derivlint.source import is_own, locked
 from derivlint.verify.inputs.recipes import operators_with_like_inputs
 from derivlint.verify.inputs.samples import Recording, record, sample_sources, stem
 from derivlint.verify.inputs.stored import DamagedError, Inputs, StoredInputs, write_inputs
-from derivlint.verify.processes.process import HUNG, IDLE, early_exit
+from derivlint.verify.processes.process import IDLE, Server, send
 from derivlint.verify.unchecked import SkipReason, StoppedError
 
 #: Seconds between two checkpoints.
@@ -41,9 +40,9 @@ def main(lifeline: int) -> None:
     """
     out = os.dup(1)
     os.dup2(2, 1)
-    for task in json.load(sys.stdin):
+    for task in json.loads(sys.stdin.readline())["tasks"]:
         _record(task["dtype"], Path(task["path"]), task["stems"], task["sources"], out)
-    os.write(out, b"done\n")
+    send({"end": True}, out)
 
 
 def _record(dtype: str, target: Path, stems: list[str], sources: list[str] | None, out: int) -> None:
@@ -54,7 +53,7 @@ def _record(dtype: str, target: Path, stems: list[str], sources: list[str] | Non
 
     def tell(position: int, count: int) -> None:
         nonlocal last
-        os.write(out, f"{dtype}: {position} of {count}\n".encode())
+        send({"recorded": f"{dtype}: {position} of {count}"}, out)
         if time.monotonic() - last >= PERIOD:
             # without a checkpoint an interrupted recording starts over
             with suppress(OSError):
@@ -150,8 +149,6 @@ def recorded(
             _run_recorder(tasks, progress)
     except OSError as error:
         raise _failed(SkipReason.FAILED, error.strerror or str(error)) from error
-    except HungError as error:
-        raise _failed(SkipReason.HUNG, HUNG) from error
     except StoppedError as error:
         raise _failed(error.why, str(error)) from error
     if None in map(_stored, changed):
@@ -180,25 +177,8 @@ def _run_recorder(tasks: list[dict[str, Any]], progress: Callable[[str], None]) 
     """Record in a process of its own.
 
     Raises:
-        OSError: it cannot be started or read.
-        HungError: it hangs.
-        StoppedError: it ended without a result.
+        StoppedError: it cannot be started, hangs, or ended without a result.
     """
-    child = PythonChild(MODULE)
-    try:
-        assert child.process.stdin is not None
-        try:
-            child.process.stdin.write(json.dumps(tasks).encode())
-            child.process.stdin.close()
-        except BrokenPipeError:
-            # it has ended already; the reason is determined below
-            pass
-        is_done = False
-        for line in lines_of(child, IDLE):
-            is_done = line == b"done"
-            if not is_done:
-                progress(f"recording inputs of PyTorch's samples, {line.decode(errors='replace')}")
-        if not is_done:
-            raise early_exit(child)
-    finally:
-        child.end()
+    with Server(MODULE) as recorder:
+        for message in recorder.work({"tasks": tasks, "idle": IDLE}):
+            progress(f"recording inputs of PyTorch's samples, {message['recorded']}")

@@ -28,6 +28,7 @@ from derivlint.compiler.child import end_with_parent
 from derivlint.compiler.children import HangDetector, quoted
 from derivlint.verify.code.functions import FunctionSpec
 from derivlint.verify.inputs.stored import StoredInputs
+from derivlint.verify.processes.process import send
 from derivlint.verify.processes.work import CheckContext, check_operator, not_checked
 from derivlint.verify.processes.workdir import first_foreign_path
 from derivlint.verify.unchecked import SkipReason, exit_reason
@@ -102,14 +103,6 @@ class Child(Struct):
             return
         self.stderr_tail = (self.stderr_tail + data)[-STDERR_BYTES:]
         self.is_silent = not data
-
-
-def send(message: dict[str, Any], to: int | None = None) -> None:
-    """Write one line."""
-    data = (json.dumps(message) + "\n").encode()
-    target = sys.stdout.fileno() if to is None else to
-    while data:
-        data = data[os.write(target, data) :]
 
 
 def main(lifeline: int) -> None:
