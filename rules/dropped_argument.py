@@ -6,6 +6,9 @@ formula, in which a parameter has the name of an argument of the operator that i
 left at its default, or passed the argument negated or combined with literals ("!align_corners", "2 * eps"). Also such a
 call of the operator itself on a tangent, of "nll_loss" in the formula for the gradient of "nll_loss_backward", and a
 forward formula that calls the operator itself without its dtype, so that the tangent has another dtype than the output.
+A parameter may abbreviate the name ("eps" for "epsilon", "train" for "training"), or be the only number for the only
+number that the formula does not mention ("p" for "ord"). A dimension or another integer that the formula does not
+mention is reported at every call on a gradient or tangent that takes a literal by its name.
 
 ## Why it is bad
 The function could take the operator's argument; with a literal, the formula is right for one value of it only.
@@ -21,7 +24,7 @@ bool scale_grad_by_freq) -> Tensor
       grad_output: embedding_dense_double_backward_symint(grad, indices, padding_idx)
 
 ## What it cannot see
-Functions whose parameter has another name, and backward functions in forward formulas, which have other purposes there.
+Flags for parameters of other names, and backward functions in forward formulas, which have other purposes there.
 Operators of other projects may negate an argument, since their backward functions may be declared for the inverse. A
 literal that is right for every value that the argument can have at this point is a false positive; for a flag that says
 whether the function is passed its input or its result ("self_is_result") that is common, and the finding has medium
@@ -49,6 +52,22 @@ from derivlint.model import Entry, Model
 META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED,), reads=AnalysisDepth.SEMANTICS)
 
 VALID = (
+    # the value that the flag has in a branch, whatever the parameter is called
+    """\
+- name: miopen_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, \
+bool training, float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor)
+  input, weight, bias: "grad.defined() ? (training ? miopen_batch_norm_backward(input, \
+grad.contiguous(input.suggest_memory_format()), weight, running_mean, running_var, result1, result2, epsilon) : \
+native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, false, epsilon, \
+grad_input_mask)) : std::tuple<Tensor, Tensor, Tensor>()"
+  output_differentiability: [True, False, False]
+""",
+    # a literal is all that there is
+    """\
+- name: max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor
+  self: max_pool_double_backward(grad, indices, 2)
+  indices: non_differentiable
+""",
     """\
 - name: leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
   self: leaky_relu_backward(grad, self, negative_slope, false)
@@ -135,6 +154,40 @@ float? scales_w=None) -> Tensor
         '"_upsample_bilinear2d_aa"',
         help='pass "align_corners"',
     ),
+    # parameters with other names
+    Invalid(
+        """\
+- name: native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, \
+bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)
+  input, weight, bias: "grad.defined() ? native_batch_norm_backward(grad, input, weight, running_mean, running_var, \
+result1, result2, true, eps, grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>()"
+  output_differentiability: [True, False, False]
+""",
+        at="2:135-139",
+        message='"native_batch_norm_backward" is passed "true" for "train", not "training", an argument of '
+        '"native_batch_norm"',
+        help='pass "training"',
+    ),
+    Invalid(
+        """\
+- name: _foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]
+  self: norm_backward(grads[i], self[i], 0.5, result[i])
+""",
+        at="2:42-45",
+        message='"norm_backward" is passed "0.5" for "p_", not "ord", an argument of "_foreach_norm.Scalar"',
+        help='pass "ord"',
+    ),
+    # a dimension that the formula does not mention
+    Invalid(
+        """\
+- name: slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) \
+-> Tensor
+  grad_output: grad.slice_symint(1, start, end, step)
+""",
+        at="2:34-35",
+        message='"slice_symint" is passed "1" for "dim", an argument of "slice_backward"',
+        help='pass "dim"',
+    ),
 )
 
 
@@ -158,7 +211,8 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             else:
                 where = formula.span_of(dropped.literal)
                 literal = formula.source_of(dropped.literal)
-                message = f"{callee} is passed {quoted(literal)} for {argument}"
+                parameter = f"{quoted(dropped.parameter)}, not " if dropped.parameter != name else ""
+                message = f"{callee} is passed {quoted(literal)} for {parameter}{argument}"
             # a backward function mostly returns the same for the input and for the result
             confidence = Confidence.MEDIUM if name.endswith(IS_RESULT) else None
             yield Finding(where, message, help=f"pass {quoted(name)}", at=formula.written, confidence=confidence)

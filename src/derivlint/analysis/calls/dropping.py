@@ -2,18 +2,24 @@
 
 The backward function of an operator has parameters with the names of the operator's arguments. If a literal is passed
 for one, or its default is used, the formula is right for one value of the argument only. So is a formula that calls the
-operator itself on a tangent, or, for the gradient of a backward operator, the operator whose backward it is.
+operator itself on a tangent, or, for the gradient of a backward operator, the operator whose backward it is; and one
+in which a function of the gradient takes a literal for a dimension or index that the formula does not mention.
+
+The parameter may have another name: ``eps`` for ``epsilon``, ``train`` for ``training``, or one of its own for the only
+number that the formula does not mention: ``p`` of ``norm_backward`` for ``ord``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 
 from msgspec import Struct
 
 from derivlint.analysis.interpretation.callee import CallFacts
 from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp.cpp_type import DOUBLE, SCALAR, template_type
+from derivlint.cpp.declarations.declaration import Parameter
 from derivlint.formula import (
     Binary,
     Conditional,
@@ -34,6 +40,10 @@ JVP = "_jvp"
 #: How flags end that say whether a function is passed its input or its result.
 IS_RESULT = "is_result"
 LITERALS = ("true", "false", "nullopt")
+#: The length of the shortest abbreviation of an argument's name: "eps".
+SHORTEST = 3
+#: The types of numbers that are no integers.
+NUMBERS = frozenset({DOUBLE, SCALAR, *(template_type("optional", [number]) for number in (DOUBLE, SCALAR))})
 
 
 class DroppedArgument(Struct, frozen=True):
@@ -42,13 +52,15 @@ class DroppedArgument(Struct, frozen=True):
     Attributes:
         formula: the formula.
         call: the call.
-        name: the name of the argument and of the parameter.
+        name: the name of the argument.
+        parameter: the name of the parameter.
         literal: the literal passed instead, or None for the default.
     """
 
     formula: TypedFormula
     call: CallFacts
     name: str
+    parameter: str
     literal: Expr | None
 
 
@@ -62,28 +74,60 @@ def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgumen
         yield from _dropped_types(interpretation, function)
     arguments = {binding.name for binding in function.arguments}.difference(function.tensor_arguments)
     numbers = function.canonical.arguments_of("Scalar", "float")
+    unmentioned = arguments - formula.variables
+    indices = unmentioned & function.canonical.arguments_of("int", "SymInt")
     base = function.canonical.name.base
     inverse = base.removesuffix("_" + BACKWARD)
     for call in interpretation.calls:
-        if call.function is None or call.is_method:
+        if call.function is None:
             continue
-        is_derivative = (BACKWARD if formula.is_backward else JVP) in call.name
-        is_inverse = formula.is_backward and call.name == inverse != base
-        is_itself = call.name == base and interpretation.facts[call.node].degree.has_seed
-        if not (is_derivative or is_inverse or is_itself):
-            continue
+        is_derivative = not call.is_method and (BACKWARD if formula.is_backward else JVP) in call.name
+        is_inverse = not call.is_method and formula.is_backward and call.name == inverse != base
+        has_seed = interpretation.facts[call.node].degree.has_seed
+        is_itself = not call.is_method and call.name == base and has_seed
         passed = {argument.parameter.name: argument.node for argument in call.arguments if argument.parameter}
-        for parameter in call.function.parameters:
-            if parameter.name not in arguments:
+        if not (is_derivative or is_inverse or is_itself):
+            for name in sorted(indices & passed.keys()) if has_seed else ():
+                if isinstance(unparenthesized(passed[name]), (Number, Unary)) and _is_literal(passed[name]):
+                    yield DroppedArgument(formula, call, name, name, passed[name])
+            continue
+        parameters = call.function.parameters
+        renamed = arguments.difference(parameter.name for parameter in parameters)
+        for parameter in parameters:
+            name = parameter.name
+            node = passed.get(name)
+            if name not in arguments and is_derivative and node is not None:
+                name = _renamed(parameter, renamed, unmentioned & numbers) or name
+            if name not in arguments:
                 continue
-            node = passed.get(parameter.name)
-            if is_itself and not is_derivative and _may_be_constant(formula, parameter.name, node, numbers):
+            if is_itself and not is_derivative and _may_be_constant(formula, name, node, numbers):
+                continue
+            if node is not None and _is_implied(formula, name, node):
                 continue
             # "!forward" is right for a transform that is its own adjoint, and backward functions of other projects may
             # be declared for the inverse: npu_confusion_transpose_backward
             may_alter = not function.canonical.in_cpp_api or (is_itself and formula.is_backward)
-            if node is None or _is_literal(node) or (not may_alter and _is_altered(node, parameter.name)):
-                yield DroppedArgument(formula, call, parameter.name, node)
+            if node is None or _is_literal(node) or (not may_alter and _is_altered(node, name)):
+                yield DroppedArgument(formula, call, name, parameter.name, node)
+
+
+def _renamed(parameter: Parameter, renamed: Set[str], numbers: Set[str]) -> str | None:
+    """The argument that a parameter of another name is for."""
+    short = [name for name in renamed if name.startswith(parameter.name) or parameter.name.startswith(name)]
+    if len(short) == 1 and min(len(short[0]), len(parameter.name)) >= SHORTEST:
+        return short[0]
+    is_number = parameter.type.unreferenced in NUMBERS
+    return next(iter(numbers)) if is_number and len(numbers) == 1 and numbers <= renamed else None
+
+
+def _is_implied(formula: TypedFormula, name: str, node: Expr) -> bool:
+    """Whether a literal is the value of a flag in the branch of a condition: ``training ? f(true) : g(false)``."""
+    for part in formula.nodes:
+        if isinstance(part, Conditional) and isinstance(condition := unparenthesized(part.condition), Name):
+            branch = {"true": part.then, "false": part.otherwise}.get(formula.source_of(node))
+            if condition.simple == name and branch is not None and branch.start <= node.start < branch.end:
+                return True
+    return False
 
 
 def _may_be_constant(formula: TypedFormula, name: str, node: Expr | None, numbers: Collection[str]) -> bool:
@@ -114,7 +158,7 @@ def _dropped_types(interpretation: Interpretation, function: EntryFunction) -> I
         passed = {argument.parameter.name for argument in call.arguments if argument.parameter}
         for parameter in call.function.parameters:
             if parameter.name in names - passed and interpretation.facts[call.node].degree.has_seed:
-                yield DroppedArgument(formula, call, parameter.name, None)
+                yield DroppedArgument(formula, call, parameter.name, parameter.name, None)
 
 
 def _is_literal(node: Expr) -> bool:
