@@ -4,8 +4,9 @@
 A call of a backward or forward helper in which a parameter has the name of a tensor argument of the operator, but is
 passed another argument or, in the operator's own backward function, its result, while the argument of that name is not
 passed at all. Also a tensor that a helper is passed twice: for the parameter of its name and for another one; an output
-that a helper is passed twice; and an output that holds no indices for a parameter that takes indices or a mask, where
-another output holds them.
+that a helper is passed twice; an output that holds no indices for a parameter that takes indices or a mask, where
+another output holds them; and a gradient, or the argument whose gradient is computed, for the mask of "where" or
+"masked_fill".
 
 ## Why it is bad
 Both are tensors, so either compiles. "hardsigmoid_backward" uses "self" to decide where the function is flat; if it is
@@ -49,6 +50,14 @@ META = RuleMeta(
 )
 
 VALID = (
+    # a comparison, and a mask
+    """\
+- name: relu(Tensor self) -> Tensor
+  self: grad.masked_fill(self <= 0, 0)
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(mask, 0)
+  mask: non_differentiable
+""",
     """\
 - name: relu(Tensor self) -> Tensor
   self: threshold_backward(grad, result, 0)
@@ -85,6 +94,28 @@ INVALID = (
         help="pass the argument of the parameter's name",
         fixed="  self: log_sigmoid_backward(grad, self, buffer)",
     ),
+    # no mask
+    Invalid(
+        """\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill(self, 0)
+  mask: non_differentiable
+""",
+        at="2:26-30",
+        message='"masked_fill" is passed "self" for "mask", which is not boolean',
+        help="pass a mask or a comparison",
+    ),
+    Invalid(
+        """\
+- name: where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
+  condition: non_differentiable
+  self: where(self, grad, 0)
+  other: where(condition, 0, grad)
+""",
+        at="3:15-19",
+        message='"where" is passed "self" for "condition", which is not boolean',
+        help="pass a mask or a comparison",
+    ),
 )
 
 
@@ -99,6 +130,9 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         elif kind is MismatchKind.REPEATED_VALUE:
             message = f"{quoted(names[0])} for both {parameter(problem, 1)} and {parameter(problem)}"
             yield order_finding(problem, message, "pass another value for one of the two")
+        elif kind is MismatchKind.FLOATING_MASK:
+            message = f"{with_parameters(problem, passed(problem))}, which is not boolean"
+            yield order_finding(problem, message, "pass a mask or a comparison")
         elif kind is MismatchKind.NOT_DISCRETE:
             message = f"{with_parameters(problem, quoted(names[0]))}, and {quoted(names[1])} holds integers or a mask"
             yield order_finding(problem, message, "pass the output that holds the indices")

@@ -55,6 +55,8 @@ class MismatchKind(Enum):
     OUTPUT_DISORDER = "outputs in disorder"
     #: a floating-point output for an index or mask
     NOT_DISCRETE = "not discrete"
+    #: a gradient, or the argument whose gradient is computed, for a mask
+    FLOATING_MASK = "floating mask"
     #: the operator's result for a parameter with the name of an argument
     RESULT_FOR_ARGUMENT = "result for argument"
 
@@ -290,6 +292,22 @@ def _misplaced_values(formula: TypedFormula, call: CallFacts) -> ArgumentMismatc
 
 def _plain(name: str, suffix: str) -> str:
     return name.removesuffix(suffix) if suffix else name
+
+
+#: Parameters that take a mask, of operators that refuse other tensors.
+MASKS = ("condition", "mask")
+MASKING = frozenset({"masked_fill", "masked_scatter", "masked_select", "where"})
+
+
+def floating_masks(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
+    """The masks that are certainly tensors of floating-point numbers, because a gradient is computed."""
+    formula = interpretation.formula
+    names = seed_names(formula) | (formula.names if formula.is_backward else frozenset())
+    for call in interpretation.calls:
+        argument = next(filter(None, map(call.argument, MASKS)), None) if call.name in MASKING else None
+        variable = variable_of(argument.node) if argument is not None else None
+        if argument is not None and variable in names:
+            yield ArgumentMismatch(MismatchKind.FLOATING_MASK, formula, call, (argument,), (str(variable),))
 
 
 #: Parameters that take indices or a mask.

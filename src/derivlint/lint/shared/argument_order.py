@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.calls.argument_order import ArgumentMismatch, argument_mismatches, output_mismatches
+from derivlint.analysis.calls.argument_order import (
+    ArgumentMismatch,
+    argument_mismatches,
+    floating_masks,
+    output_mismatches,
+)
 from derivlint.lint.diagnostic import Finding, Fix
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
@@ -16,6 +21,7 @@ def wrongly_passed(entry: Entry, model: Model) -> Iterator[ArgumentMismatch]:
     analyses = analyses_of(model)
     yield from analyses.collect(entry, argument_mismatches)
     yield from analyses.collect(entry, output_mismatches)
+    yield from analyses.collect(entry, floating_masks)
 
 
 def parameter(problem: ArgumentMismatch, index: int = 0) -> str:
