@@ -24,8 +24,7 @@ in "slow_conv_transpose2d" was corrected twenty months before "slow_conv_transpo
 
 ## What it cannot see
 Which of the two is right, or whether both are: some may differ for a reason. Entries with other mistakes are not
-compared. Different differences in one formula are
-not reported, nor one that adds or removes an argument.
+compared. Formulas with several differences are not reported, nor are those where one adds or removes an argument.
 
 ## Sources
 PyTorch pull request 67829 (slow_conv_transpose3d).
