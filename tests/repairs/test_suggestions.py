@@ -59,6 +59,13 @@ HISTORIC = {
         "grad * value / tensor2",
         "handle_r_to_c(tensor1.scalar_type(), grad * value.conj() / tensor2.conj())",
     ),
+    "_sparse_mm_reduce_impl: self, other": (
+        "grad.defined() ? _sparse_mm_reduce_impl_backward(self.abs(), grad, other, reduce, result1, grad_input_mask)"
+        " : std::tuple<Tensor, Tensor>()",
+        "grad.defined() ? _sparse_mm_reduce_impl_backward(self, grad, other, reduce, result1, grad_input_mask)"
+        " : std::tuple<Tensor, Tensor>()",
+    ),
+    "view_as_real: result": ("at::view_as_realself_t)", "auto_linear"),
     "special_i1: self": ("-i1_backward(grad, self, result)", "i1_backward(grad, self, result)"),
     "_log_softmax_backward_data: grad_output": (
         "grad.to(output.dtype()) - (grad.to(output.dtype()) * output.exp()).sum(dim, tre)",

@@ -29,6 +29,8 @@ from derivlint.source import Span
 #: The factor by which mistakes are likelier at an underlined position, and in a finding's fix.
 AT_FINDING = 50
 IN_FIX = 1000
+#: The additional cost of a second mistake: derived formulas are likelier.
+SECOND = log(IN_FIX)
 #: Longer formulas are not edited: the number of edits is quadratic in that of tokens. PyTorch's longest has 245.
 MAX_TOKENS = 400
 MAX_CHARACTERS = 4000
@@ -72,7 +74,7 @@ def twice_edited(target: Target, once: Candidate, model: Model) -> Iterator[Cand
     if probe is None or formula is None:
         return iter(())
     twice = (
-        Candidate(item.text, "edit", once.cost + item.cost, cause=f"{once.cause}, and {item.cause}")
+        Candidate(item.text, "edit", SECOND + once.cost + item.cost, cause=f"{once.cause}, and {item.cause}")
         for item in (*sibling_forms(formula), *_edited(probe, formula, ()))
     )
     return iter(sorted(twice, key=lambda candidate: candidate.cost))

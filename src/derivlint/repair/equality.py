@@ -78,7 +78,7 @@ def compare_formulas(model: Model, body: DispatchBody, key: str, one: str, two: 
 
 
 def _typed(model: Model, body: DispatchBody, key: str, text: str) -> TypedFormula | None:
-    probe = with_formula(model, body, key, text)
+    probe = with_formula(model, body, key, text, narrow=True)
     if probe is None or len(probe.entries) != 1:
         return None
     formulas = analyses_of(probe).formulas(probe.entries[0])

@@ -217,7 +217,7 @@ def _is_own(finding: Diagnostic, target: Target) -> bool:
 
 def _is_judged_like(judged: JudgedFormula, before: JudgedFormula | None) -> bool:
     """Whether all checked properties of the present formula are checked for a candidate."""
-    if before is None or judged.not_asked:
+    if before is None or len(judged.not_asked) == len(Question):
         return True
     if before.points.keys() - judged.points.keys() or bool(before.n_tensors) > bool(judged.n_tensors):
         return False
