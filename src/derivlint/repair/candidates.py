@@ -39,6 +39,7 @@ class Candidate(Struct, frozen=True):
         cost: the improbability that it is meant, by which candidates are ranked.
         edits: the edits of the present formula; empty if it is replaced as a whole.
         cause: a description of the mistake that the edits fix, ``the factor 2 is missing``; empty for a derivation.
+        is_guess: whether it has nothing of the formula and of the operator's name: only its values can prove it.
     """
 
     text: str
@@ -46,6 +47,7 @@ class Candidate(Struct, frozen=True):
     cost: float
     edits: tuple[Edit, ...] = ()
     cause: str = ""
+    is_guess: bool = False
 
 
 def edited(text: str, edits: Iterable[TextEdit]) -> str:

@@ -48,7 +48,7 @@ def helper_calls(model: Model, formula: DerivativeFormula) -> Iterator[Candidate
             for arguments in _argument_lists(formula, overload):
                 text = f"{name}({', '.join(arguments)})"
                 cost = COST if index < n_named else 2 * COST - len(set(arguments)) / 10
-                yield Candidate(text, "edit", cost, cause=f"{quoted(name)} computes it")
+                yield Candidate(text, "edit", cost, cause=f"{quoted(name)} computes it", is_guess=index >= n_named)
 
 
 def sibling_forms(formula: DerivativeFormula) -> Iterator[Candidate]:

@@ -171,6 +171,8 @@ class Judge:
         judged = _judged(after, body, target.key)
         if judged is not None and not _is_judged_like(judged, _judged(self.model, target.body, target.key)):
             return LEAST_DISTANCE
+        if candidate.is_guess and not (judged is not None and judged.n_tensors):
+            return LEAST_DISTANCE
         n_doubts = len(judged.missing) if judged is not None else 0
         cost = candidate.cost + (len(new) + n_doubts) * COST_OF_DOUBT
         return Accepted(replace(candidate, cost=cost), edits, judged)

@@ -97,6 +97,15 @@ def _cost(candidate: Candidate) -> float:
     return candidate.cost
 
 
+def _replaces(accepted: Accepted, equal: Accepted) -> bool:
+    """Whether a candidate takes the place of a likelier one with the same values."""
+    if accepted.candidate.how != equal.candidate.how:
+        # the author's own style takes precedence over a derived formula
+        return accepted.candidate.how == "edit"
+    # of keywords, as "auto_linear", no value is compared
+    return 0 < equal.n_compared < accepted.n_compared
+
+
 class _Search:
     """The search for the candidates of one formula."""
 
@@ -127,8 +136,7 @@ class _Search:
                 self._rejected.append((verdict, candidate))
                 continue
             equal = [item for item in self.accepted if self._equality(verdict, item) is Equality.EQUAL]
-            # the author's own style takes precedence over a derived formula
-            if not equal or (candidate.how == "edit" and equal[0].candidate.how == "derivation"):
+            if not equal or _replaces(verdict, equal[0]):
                 self.accepted = [*(item for item in self.accepted if item not in equal), verdict]
                 most = min(most, MAX_MORE)
 
