@@ -1,4 +1,4 @@
-"""Frameworks of their own: other types, defaults, returns and operators, of which nothing but the schemas is known."""
+"""Frameworks of their own: of their types, defaults, returns and operators nothing but the schemas is known."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ IS_RESULT = "is_result"
 LITERALS = ("true", "false", "nullopt")
 #: The length of the shortest abbreviation of an argument's name: "eps".
 SHORTEST = 3
-#: The types of numbers that are no integers.
+#: The types of numbers other than integers.
 NUMBERS = frozenset({DOUBLE, SCALAR, *(template_type("optional", [number]) for number in (DOUBLE, SCALAR))})
 
 
