@@ -296,7 +296,7 @@ def _plain(name: str, suffix: str) -> str:
 
 #: Parameters that take a mask, of operators that refuse other tensors.
 MASKS = ("condition", "mask")
-MASKING = frozenset({"masked_fill", "masked_scatter", "masked_select", "where"})
+MASKING = Book.by_hand("mask-first") | Book.by_hand("mask-second")
 
 
 def floating_masks(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
