@@ -93,7 +93,7 @@ REASONS = (AutomaticReason.READS_VALUE, AutomaticReason.READS_RESULT, AutomaticR
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the operators that are not linear according to their backward formulas."""
+    """Find ``auto_linear`` on operators that are not linear, or draw random numbers."""
     analyses = analyses_of(model)
     for body in entry.bodies:
         for wrong in wrong_automatic(analyses, body):

@@ -105,6 +105,9 @@ WARNINGS = [
     ("unguarded-gradient", "mkldnn_linear"),
     # a float is never differentiable
     ("useless-non-differentiable", "to_padded_tensor"),
+    # "min_seqlen" and "max_seqlen", which "_nested_view_from_jagged" declares
+    ("missing-argument-derivative", "_nested_from_padded_tensor"),
+    ("missing-argument-derivative", "_nested_from_padded_tensor"),
     # the window of the forward call is not known to the backward call
     ("dropped-argument", "_efficient_attention_forward"),
 ]

@@ -13,6 +13,7 @@ from derivlint.formula import analysis
 from derivlint.model import build_model
 from derivlint.project.settings import Settings
 from derivlint.repair.candidates import Candidate, Target
+from derivlint.repair.equality import Equality
 from derivlint.repair.judge import Accepted, Judge
 from derivlint.repair.suggest import Suggestion
 from derivlint.rules import load_rules
@@ -111,10 +112,17 @@ def test_historic_formulas_get_the_right_one(campaign: Campaign, subject: str) -
     assert _suggestion(campaign, subject, wrong).candidates[0].candidate.text == right
 
 
-def test_of_formulas_with_different_values_one_is_shown(campaign: Campaign) -> None:
-    # at most points the tangent in the place of the primal has no value, and nothing else refutes it
+def test_values_refute_a_tangent_in_the_place_of_a_primal(campaign: Campaign) -> None:
     suggestion = _suggestion(campaign, "_foreach_norm.Scalar: result", "norm_jvp(self_t, self_t, ord, result[i])")
     assert [item.candidate.text for item in suggestion.candidates] == ["norm_jvp(self_p, self_t, ord, result[i])"]
+    assert (suggestion.is_disputed, suggestion.is_certain) == (False, True)
+
+
+def test_of_formulas_with_different_values_one_is_shown(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    # the right formulas are written in several ways; taken for different, all but one are left out
+    monkeypatch.setattr("derivlint.repair.suggest.compare_formulas", lambda *_: Equality.DIFFERENT)
+    suggestion = _suggestion(campaign, "cos: self", "grad * self.sin().conj()")
+    assert [item.candidate.text for item in suggestion.candidates] == ["-grad * self.sin().conj()"]
     assert (suggestion.is_disputed, suggestion.is_certain) == (True, False)
 
 

@@ -189,7 +189,7 @@ def unguarded_parameters(body: Block, tensors: frozenset[str]) -> frozenset[str]
 
 
 def _read(node: Node) -> Iterator[str]:
-    """Yield the names whose values operators and methods read unconditionally."""
+    """Yield the names whose values an operator or a method reads unconditionally."""
     if isinstance(node, (Conditional, Lambda)):
         return
     if isinstance(node, Binary):

@@ -320,7 +320,7 @@ class Empty(Statement, eq=False):
 
 
 class Block(Statement, eq=False):
-    """Statements in braces; of a body without its braces, the statements."""
+    """A sequence of statements: a block in braces, or the body of a function without its braces."""
 
     statements: tuple[Statement, ...]
 

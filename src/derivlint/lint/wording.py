@@ -82,7 +82,7 @@ def nearest_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
 
 
 def _arranged(candidates: Iterable[str]) -> dict[int, list[tuple[str, str, int]]]:
-    """Index names by the length of their lower-case form, each with that and its letters."""
+    """Group names by the length of their lower-case form; each is stored with that form and its letters."""
     arranged: dict[int, list[tuple[str, str, int]]] = {}
     for candidate in set(candidates):
         lowered, letters = _letters(candidate)

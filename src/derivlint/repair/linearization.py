@@ -497,7 +497,7 @@ class _Linearization(Analysis[DualText], TangentText):
 
 
 class _Substitution(_Linearization):
-    """Evaluates a formula over tangents, whose value is the tangent of what it stands for.
+    """Evaluates a formula that is a tangent, with expressions for its names.
 
     A name that ends with ``_t`` has a tangent, which may be zero; everything else has none.
     """

@@ -124,7 +124,7 @@ def _decode_flow(text: str, start: int, end: int, quote: str) -> _Decoded | None
 
 
 def _fold(decoded: _Decoded, text: str, offset: int, end: int, *, escaped: bool) -> int:
-    """Decode the line ends from ``offset`` on with the indentation after them; return where text goes on."""
+    """Fold the line ends and indentation from ``offset`` on; return the offset at which the text resumes."""
     breaks = []
     while offset < end and text[offset] in BREAKS + _BLANKS:
         if text[offset] in BREAKS:
@@ -145,7 +145,7 @@ def _fold(decoded: _Decoded, text: str, offset: int, end: int, *, escaped: bool)
 
 
 def _escape_width(text: str, offset: int, end: int) -> int:
-    """The number of characters belong to the escape after a backslash; 0 if it is none."""
+    """The number of characters that belong to the escape after a backslash; 0 if it is none."""
     if offset >= end:
         return 0
     char = text[offset]

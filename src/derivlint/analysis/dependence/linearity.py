@@ -46,7 +46,7 @@ def not_linear(analyses: FormulaAnalyses, entry: Entry, *, backward: bool) -> It
 
 
 def without_seed(analyses: FormulaAnalyses, entry: Entry, *, backward: bool) -> Iterator[tuple[Interpretation, Expr]]:
-    """The formulas of an entry that certainly depend on no gradient or tangent and are not zero, with the value.
+    """Yield the formulas of an entry that are not zero and certainly depend on no gradient or tangent.
 
     In a formula that lists the gradients of several arguments, each is checked.
     """

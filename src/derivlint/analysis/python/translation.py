@@ -138,7 +138,7 @@ def _filled(template: str, options: Sequence[_Option], typing: FormulaTyping | N
 
 
 def python_slips(model: Model, formula: DerivativeFormula) -> tuple[PythonSlip, ...]:
-    """The notations of Python in a formula, in source order."""
+    """The pieces of Python syntax in a formula, in source order."""
     text = formula.text
     if text is None or not formula.is_expression or len(text) > MAX_LENGTH or not model.layout.cpp:
         return ()

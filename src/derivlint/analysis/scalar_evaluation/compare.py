@@ -57,8 +57,9 @@ class Disagreement(Struct, frozen=True):
         name: the argument whose gradient, or the output whose tangent is wrong.
         at: arguments and the gradient or the tangent.
         expected: the right value.
-        actual: the value of the formula; None for an undefined tensor.
+        actual: the value of the formula.
         contradicted: the formula that it contradicts, or None if that is the operator itself.
+        is_undefined: whether the formula gives an undefined tensor, which is zero.
     """
 
     formula: TypedFormula
@@ -67,6 +68,7 @@ class Disagreement(Struct, frozen=True):
     expected: Value
     actual: Value
     contradicted: TypedFormula | None = None
+    is_undefined: bool = False
 
 
 class NotFinite(Struct, frozen=True):
@@ -378,7 +380,8 @@ def _differs(check: FormulaCheck, point: Point, seeds: Values) -> Disagreement |
             continue
         expected = right_value(name, seeds, certain=True)
         if differ(expected, number):
-            return Disagreement(check.formula, name, shown(check.formula, point, seeds), expected, value)
+            at = shown(check.formula, point, seeds)
+            return Disagreement(check.formula, name, at, expected, number, is_undefined=value is None)
     return None
 
 

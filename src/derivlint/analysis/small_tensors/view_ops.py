@@ -177,7 +177,7 @@ def slice_(self: Value, dim: Value = 0, start: Value = None, end: Value = None, 
 
 @operator("narrow", "narrow_copy")
 def narrow(self: Value, dim: Value, start: Value, length: Value) -> Value:
-    """A range of slices."""
+    """The indices ``start`` to ``start + length`` of one dimension."""
     axis = _axis(dim, len(tensor_of(self).sizes))
     first = start + self.sizes[axis] if start < 0 else start
     if not 0 <= first <= first + length <= self.sizes[axis]:

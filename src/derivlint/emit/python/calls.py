@@ -22,7 +22,7 @@ _PACKAGE = Path(__file__).parent.parent.parent / "functional" / "__init__.py"
 
 @cache
 def helper_names() -> frozenset[str]:
-    """The names in :mod:`derivlint.functional`, hand-written and defined ones, without importing torch."""
+    """The helpers in :mod:`derivlint.functional`, hand-written or generated from definitions; torch is not imported."""
     defined = frozenset(name for name, definition in definitions().items() if definition.kind is DefinitionKind.HELPER)
     for node in ast.parse(_PACKAGE.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign):

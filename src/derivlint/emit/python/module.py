@@ -228,13 +228,13 @@ def _module(
 
 
 def function_text(plan: Plan, file: str, line: int, *, fake: Fake | NoFake | None = None) -> FunctionText:
-    """The Function of a plan and the public function over it.
+    """The text of an ``autograd.Function`` and of the public function that calls it.
 
     Args:
         plan: the plan.
         file: the name of the YAML file.
         line: the line of the entry in it.
-        fake: its fake kernel, if it becomes an autograd kernel in :mod:`torch.library`.
+        fake: the fake kernel of the operator, if it becomes an autograd kernel in :mod:`torch.library`.
     """
     register = fake is not None
     writer = FunctionWriter(plan, register=register)

@@ -58,7 +58,7 @@ def scalar_finding(wrong: Disagreement, more: str = "", related: tuple[Related, 
     return Finding(
         formula.span_of(formula.tree),
         f"the {quantity(formula)} of {quoted(wrong.name)} is {number(wrong.expected)} at {values(wrong.at)}; "
-        f"the formula gives {quoted('Tensor()') if wrong.actual is None else number(wrong.actual)}{more}",
+        f"the formula gives {quoted('Tensor()') if wrong.is_undefined else number(wrong.actual)}{more}",
         help="computed with one-element tensors",
         related=related,
         at=formula.written,

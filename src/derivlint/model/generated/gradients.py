@@ -204,7 +204,7 @@ def gradients_of(body: DispatchBody) -> BodyGradients:
 
 
 def _can_have_gradient(uses: GradientUses) -> bool:
-    """Whether the key names a differentiable argument; ``dim: grad`` is reported on its own."""
+    """Whether the key names a differentiable or unknown argument; another rule reports ``dim: grad``."""
     resolved = [resolved.argument for _, resolved in uses.written.resolved_names]
     return any(argument is None or argument.is_tensor_like for argument in resolved)
 

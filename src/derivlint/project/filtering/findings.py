@@ -137,7 +137,7 @@ class FilteredFindings(Struct, frozen=True):
     """The findings of a file after all filters.
 
     Attributes:
-        findings: the findings.
+        findings: the findings before any filter.
         shown: the diagnostics that the settings show, sorted.
         hidden: the number of diagnostics below the minimum severity or confidence.
         fails: whether a shown diagnostic is at or above the fail level.
