@@ -143,6 +143,7 @@ NAMES: tuple[str, ...] = (
     "switched-off-gradient",
     "tensor-list-among-outputs",
     "trailing-semicolon",
+    "truncated-number",
     "uncalled-function",
     "uncompilable-variant",
     "unconditional-output-dtype",

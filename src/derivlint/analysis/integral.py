@@ -1,4 +1,4 @@
-"""Tensors in a formula that can have an integral type.
+"""Tensors in a formula that can have an integral type, and fractions that are converted to integers.
 
 Tensors with a gradient or tangent are floating-point, and so are values computed from them. Other arguments may be
 integral if the operator promotes types, as elementwise ones do.
@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
+from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp.cpp_type import INT, INT64, SYM_INT, template_type
 from derivlint.cpp.expressions.inference import number_value
-from derivlint.formula import Binary, Call, Expr, Name, Number, Parenthesized, Unary, parse_formula
+from derivlint.formula import Binary, Call, Expr, Index, Name, Number, Parenthesized, Unary, parse_formula
 from derivlint.model.generated.evaluation import Evaluation, Mode
 from derivlint.model.generated.typing import FormulaProblem
 from derivlint.operators.shapes.sizes import is_broadcasting
@@ -18,6 +22,51 @@ from derivlint.operators.shapes.sizes import is_broadcasting
 ATEN = "aten"
 #: Operations that return integers for integers.
 _ARITHMETIC = ("+", "-", "*")
+#: Types of parameters to which C++ converts a floating-point number.
+_INTEGERS = frozenset({INT, INT64, SYM_INT}).union(
+    template_type(head, [type]) for head in ("optional", "ArrayRef", "OptionalArrayRef") for type in (INT64, SYM_INT)
+)
+
+
+class TruncatedNumber(Struct, frozen=True):
+    """A number in a formula that loses its fractional part.
+
+    Attributes:
+        node: the number.
+        value: its value.
+        parameter: the parameter that it is passed for, empty for an index.
+        callee: the name of the called function, empty for an index.
+    """
+
+    node: Expr
+    value: float
+    parameter: str = ""
+    callee: str = ""
+
+
+def truncated_numbers(formula: TypedFormula) -> Iterator[TruncatedNumber]:
+    """The fractions in a formula that are indices, or arguments of integral types."""
+    for node in formula.nodes:
+        if isinstance(node, Index):
+            for index in node.args:
+                if (value := _fraction(index)) is not None:
+                    yield TruncatedNumber(index, value)
+        call = formula.call(node) if isinstance(node, Call) else None
+        for argument in call.arguments if call is not None else ():
+            parameter = argument.parameter
+            if parameter is not None and parameter.type.unreferenced in _INTEGERS:
+                value = _fraction(argument.node)
+                if value is not None and call is not None:
+                    yield TruncatedNumber(argument.node, value, parameter.name, call.spelling)
+
+
+def _fraction(node: Expr) -> float | None:
+    """The value of a written number with a fractional part; None for another expression."""
+    if isinstance(node, Unary) and node.op == "-":
+        value = _fraction(node.operand)
+        return None if value is None else -value
+    constant = number_value(node.text).constant if isinstance(node, Number) else None
+    return constant if isinstance(constant, float) and not constant.is_integer() else None
 
 
 def has_integral_exponent(problem: FormulaProblem) -> bool | None:

@@ -254,6 +254,7 @@ SLIP = SupersededBy(
         "reordered-key",
         "repeated-gradient",
         "swapped-arguments",
+        "truncated-number",
     ),
     "the slip itself is known",
     Within.FORMULA,
