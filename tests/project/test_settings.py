@@ -277,7 +277,7 @@ def test_a_file_that_is_no_text_or_no_file_is_reported(here: Path) -> None:
         find_settings(here)
     (here / "below").mkdir()
     (here / "below" / "derivlint.toml").write_text(f"select = {'[' * 3000}{']' * 3000}")
-    with pytest.raises(InputError, match=r"below/derivlint.toml:1:1: is nested too deep$"):
+    with pytest.raises(InputError, match=r"below/derivlint.toml:1:1: is nested too deeply$"):
         find_settings(here / "below")
 
 

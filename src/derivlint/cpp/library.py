@@ -173,7 +173,7 @@ class Library:
     Attributes:
         has_headers: whether the headers of the operators' PyTorch are known; otherwise they may declare unknown
             functions.
-        included: the namespaces that each namespace includes.
+        included: the namespaces whose names each namespace makes visible, by ``using`` or inline.
     """
 
     def __init__(

@@ -364,7 +364,7 @@ def formula_statements(info: DifferentiabilityInfo, release: Release) -> list[st
 
 
 def _expression(derivative: Derivative, release: Release) -> str:
-    """The formula, with the C++ of the model spelled for the release."""
+    """The formula, with what the model inserted spelled as in the C++ of the release."""
     spelled = [edit._replace(text=release.spelled(edit.text)) for edit in derivative.edits]
     changed = any(new != old for new, old in zip(spelled, derivative.edits, strict=True))
     return apply_edits(derivative.original_formula, spelled) if changed else derivative.formula

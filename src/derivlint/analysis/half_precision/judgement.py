@@ -165,7 +165,7 @@ def _lost(
 def _multiplied_mask(
     check: FormulaCheck, in_half: Evaluator, points: Sequence[Point], used: frozenset[str], tensors: tuple[str, ...]
 ) -> Iterator[Lost]:
-    """The first gradient or tangent that is infinite where a mask multiplies it by zero."""
+    """The first result that is NaN because a mask multiplies an infinite gradient or tangent by zero."""
     for point in points:
         for ones in _seeds(check, point, used, tensors):
             seeds = {name: math.inf if value else value for name, value in ones.items()}

@@ -109,7 +109,7 @@ def _common_result(functions: Sequence[Function]) -> CppType:
 
 
 def _best(viable: list[tuple[Function, list[int]]]) -> Function | None:
-    """The function that is no worse for any argument than each other one, and better for one, or None."""
+    """The function that is no worse than every other one for any argument, and better for one; None without one."""
     for function, ranks in viable:
         if all(rival is function or _is_better(ranks, theirs) for rival, theirs in viable):
             return function

@@ -54,7 +54,7 @@ def fakes_of(
     Args:
         plans: the plans of all operators with formulas.
         without_formulas: the called operators that have no formulas.
-        natives: the operators that formulas call.
+        natives: the operators, among which those that formulas call are looked up.
     """
     functions = [*(plan.function for plan in plans), *without_formulas]
     fakes: dict[str, Fake | NoFake] = {str(function.name): NoFake("it has no entry") for function in without_formulas}

@@ -194,7 +194,7 @@ def callee_text(facts: FormulaFacts, callee: Callee) -> str:
 
 
 def _bodies_text(model: Model, callee: Callee) -> str | None:
-    """Show the definitions of a called helper, and the parameters in which they are linear."""
+    """Show where a called helper is defined, and the parameters in which each definition is linear."""
     bodies = model.natives.bodies
     if bodies is None or not bodies.is_shown:
         return None

@@ -185,7 +185,7 @@ def functions_named(library: Library, scope: Scope, node: Name) -> tuple[Functio
 
 
 def methods_of(library: Library, owner: CppType | None, name: str, *, arrow: bool) -> tuple[Function, ...]:
-    """Return the methods of a class, or with ``->`` those of the type that it holds."""
+    """Return the overloads of a method of a class, or with ``->`` of the type that it holds."""
     if owner is None:
         return ()
     callee: FoundCallee | None = library.methods(accessed(owner, arrow=arrow), name)

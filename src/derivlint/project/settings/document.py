@@ -58,7 +58,7 @@ def load_toml(text: str) -> dict[str, Any]:
 
     Raises:
         ValueError: it is not TOML.
-        RecursionError: it is nested too deep.
+        RecursionError: it is nested too deeply.
     """
     if any(line.count(".") > MAX_DOTS for line in text.split("\n")):
         raise RecursionError
@@ -113,7 +113,7 @@ class SettingsDocument:
         except ValueError as error:
             notes.mistakes.append(self._syntax_error(str(error)))
         except RecursionError:
-            notes.mistakes.append(SettingsMistake(name, 1, 1, "is nested too deep"))
+            notes.mistakes.append(SettingsMistake(name, 1, 1, "is nested too deeply"))
 
     def _syntax_error(self, message: str) -> SettingsMistake:
         """Convert the parser's message, which ends with ``(at line 1, column 2)`` or ``(at end of document)``."""

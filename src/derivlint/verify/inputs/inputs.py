@@ -149,7 +149,7 @@ def _depends(spec: FunctionSpec, point: SamplePoint) -> bool | None:
 
 
 def is_differentiated(spec: FunctionSpec, point: SamplePoint) -> bool:
-    """Whether PyTorch evaluates formulas at a point: for complex numbers only for listed operators."""
+    """Whether PyTorch differentiates the operator at a point; with complex arguments only those on its list."""
     import torch
 
     if not any(is_inexact(value) and value.is_complex() for value in point.values) or is_raw(spec):

@@ -1,8 +1,8 @@
 """A file of recorded inputs with random access by operator.
 
-The file contains data only: a line with its format, the digest and length of the index, the JSON index with the range
-and digest of each operator's inputs, and these as JSON followed by the bytes of the tensors. Forked children read the
-same open file independently.
+The file contains data only: a line with its format, the digest and length of the index, the index (JSON: the byte range
+and the digest of each operator's inputs), and then the inputs of each operator, JSON followed by the bytes of the
+tensors. Forked children read the same open file independently.
 """
 
 from __future__ import annotations
