@@ -63,7 +63,7 @@ backward:
   self: grad * by
 """,
         at="5:9-18",
-        message='"npu_scale" has an autograd kernel of its own besides that of this entry',
+        message='"npu_scale" has a second autograd kernel, apart from that of this entry',
         help="remove the entry, or declare the operator with a kernel below autograd",
         natives=OPERATORS,
     ),
@@ -73,7 +73,7 @@ backward:
   self: grad.neg()
 """,
         at="1:9-14",
-        message='"twist_", which the entry also serves, has an autograd kernel of its own besides that of this entry',
+        message='"twist_", which the entry also serves, has a second autograd kernel, apart from that of this entry',
         help="remove the entry, or declare the operator with a kernel below autograd",
         natives="""\
 - func: twist(Tensor self) -> Tensor
@@ -98,7 +98,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             also = "" if match.function is entry.function.canonical else ", which the entry also serves,"
             yield Finding(
                 entry.name_span,
-                f"{quoted(str(match.function.name))}{also} has an autograd kernel of its own besides that of this entry",
+                f"{quoted(str(match.function.name))}{also} has a second autograd kernel, apart from that of this entry",
                 help="remove the entry, or declare the operator with a kernel below autograd",
                 at=entry,
             )

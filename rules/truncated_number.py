@@ -5,7 +5,7 @@ A number with a fractional part as the argument for a parameter of an integral t
 index.
 
 ## Why it is bad
-C++ drops the fraction without a word: ``grads[0.5]`` is ``grads[0]``, and ``transpose(1, 2.5)`` is ``transpose(1, 2)``.
+C++ drops the fraction silently: ``grads[0.5]`` is ``grads[0]``, and ``transpose(1, 2.5)`` is ``transpose(1, 2)``.
 Either another number or another argument is meant.
 
 ## Example

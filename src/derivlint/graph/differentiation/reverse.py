@@ -184,7 +184,7 @@ class _Reverse:
     def _gradient_names(
         self, names: dict[str, Item], node: GraphNode, arguments: NodeArguments, grads: Sequence[GraphValue]
     ) -> None:
-        """Bind ``grad``, ``grads`` and ``grad_<output>``; a missing one is zeros, unless a formula tests ``defined()``."""
+        """Bind ``grad``, ``grads`` and ``grad_<output>``; a missing one is zeros, or None where one is tested for."""
         function = arguments.function
         info = self._entries.info(function)
         assert info is not None
