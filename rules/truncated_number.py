@@ -47,6 +47,11 @@ VALID = (
 - name: hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
   self: hardshrink_backward(grad, self, 0.5)
 """,
+    # infinity has no fraction
+    """\
+- name: squeeze(Tensor(a) self) -> Tensor(a)
+  self: unsqueeze_to(grad, 1e999, self.sym_sizes())
+""",
 )
 
 INVALID = (

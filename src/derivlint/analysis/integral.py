@@ -7,6 +7,7 @@ integral if the operator promotes types, as elementwise ones do.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
 
 from msgspec import Struct
 
@@ -66,7 +67,7 @@ def _fraction(node: Expr) -> float | None:
         value = _fraction(node.operand)
         return None if value is None else -value
     constant = number_value(node.text).constant if isinstance(node, Number) else None
-    return constant if isinstance(constant, float) and not constant.is_integer() else None
+    return constant if isinstance(constant, float) and isfinite(constant) and not constant.is_integer() else None
 
 
 def has_integral_exponent(problem: FormulaProblem) -> bool | None:
