@@ -23,8 +23,9 @@ in "slow_conv_transpose2d" was corrected twenty months before "slow_conv_transpo
       self: replication_pad3d_backward_symint(grad, self, padding)
 
 ## What it cannot see
-Which of the two is right, or whether both are: some may differ for a reason. Entries with other mistakes are not
-compared. Formulas with several differences are not reported, nor are those where one adds or removes an argument.
+Which of the two is right, or whether both are: some differ for a reason, or are written in another way, which is why
+the rule is in preview. Entries with other mistakes are not compared. Formulas with several differences are not
+reported, nor are those where one adds or removes an argument.
 
 ## Sources
 PyTorch pull request 67829 (slow_conv_transpose3d).
@@ -35,7 +36,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.siblings import odd_parts
-from derivlint.lint import AnalysisDepth, Finding, Invalid, Related, RuleMeta, Severity, SupersededBy, Within
+from derivlint.lint import (
+    AnalysisDepth,
+    Confidence,
+    Finding,
+    Invalid,
+    Related,
+    RuleMeta,
+    Severity,
+    SupersededBy,
+    Within,
+)
 from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, WRONG_SHAPE, WRONG_VALUE
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
@@ -44,6 +55,8 @@ from derivlint.model import Entry, Model
 META = RuleMeta(
     severity=Severity.WARNING,
     group="arguments",
+    confidence=Confidence.LOW,
+    status="preview",
     compares=True,
     yields_to=(
         UNCOMPILED,
