@@ -124,16 +124,16 @@ def test_the_installed_file_lacks_the_formulas_of_two_targets(installed: Model) 
     A sibling declares the lengths.
     """
     analyses = analyses_of(installed)
-    found = [each for entry in installed.entries for each in missing_derivatives(analyses, entry, 5)]
-    assert [each for each in found if each.written is not None or each.reader is not None] == []
-    assert [(each.body.entry.operator, each.argument, each.is_optional) for each in found] == [
+    missing = [item for entry in installed.entries for item in missing_derivatives(analyses, entry, 5)]
+    assert [item for item in missing if item.written is not None or item.reader is not None] == []
+    assert [(item.body.entry.operator, item.argument, item.is_optional) for item in missing] == [
         ("_grouped_mm", "bias", True),
         ("soft_margin_loss", "target", False),
         ("soft_margin_loss_backward", "target", False),
         ("_nested_from_padded_tensor", "min_seqlen", True),
         ("_nested_from_padded_tensor", "max_seqlen", True),
     ]
-    siblings = {each.sibling.operator for each in found if each.sibling is not None}
+    siblings = {item.sibling.operator for item in missing if item.sibling is not None}
     assert siblings == {"_nested_view_from_jagged"}
 
 
@@ -224,9 +224,9 @@ def test_a_mask_is_that_of_needed_gradients_or_has_a_condition(mask: str, expect
   input, weight, bias: "grad.defined() ? (linear_backward(input, grad, weight, {mask})) : f()"
 """
     model = model_of(text)
-    found = [mask for formula in analyses_of(model).formulas(model.entries[0]) for mask in other_masks(formula)]
-    assert [formula_text(each.formula.text, each.argument) for each in found] == expected
-    assert all((each.callee, each.parameter, each.size) == ("linear_backward", "output_mask", 3) for each in found)
+    masks = [item for formula in analyses_of(model).formulas(model.entries[0]) for item in other_masks(formula)]
+    assert [formula_text(item.formula.text, item.argument) for item in masks] == expected
+    assert all((item.callee, item.parameter, item.size) == ("linear_backward", "output_mask", 3) for item in masks)
 
 
 def formula_text(text: str, node: object) -> str:

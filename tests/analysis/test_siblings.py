@@ -103,9 +103,9 @@ PADS = """\
 def odd(first: str, second: str) -> list[tuple[str, str]]:
     model = model_of(PADS.format(first, second))
     return [
-        (model.source.text[slice(*each.written.range(each.start, each.end))], each.sibling_text)
+        (model.source.text[slice(*part.written.range(part.start, part.end))], part.sibling_text)
         for entry in model.entries
-        for each in odd_parts(model, entry)
+        for part in odd_parts(model, entry)
     ]
 
 
@@ -140,7 +140,7 @@ WORDS = st.lists(st.sampled_from(["grad", "self", "padding"]), min_size=1, max_s
 @given(WORDS, WORDS)
 def test_a_token_is_odd_exactly_where_one_argument_differs(first: list[str], second: list[str]) -> None:
     differences = list(
-        dict.fromkeys((mine, other) for other, mine in zip(first, second, strict=False) if mine != other)
+        dict.fromkeys((later, earlier) for earlier, later in zip(first, second, strict=False) if later != earlier)
     )
     expected = differences if len(first) == len(second) and len(differences) == 1 else []
     assert odd(f"f({', '.join(first)})", f"f({', '.join(second)})") == expected

@@ -283,17 +283,17 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def delete_oldest(place: Path, kept: int) -> None:
-    """Delete the least recently used folders in a folder, except some.
+def delete_oldest(place: Path, most: int) -> None:
+    """Delete the least recently used folders in a folder, down to a number.
 
     Args:
         place: the folder.
-        kept: the number of folders that stay.
+        most: the maximum number of folders that stay.
     """
     try:
         folders = sorted((path for path in place.iterdir() if path.is_dir()), key=lambda path: path.stat().st_mtime)
     except OSError:
         # another process deletes as well
         return
-    for folder in folders[:-kept]:
+    for folder in folders[:-most]:
         shutil.rmtree(folder, ignore_errors=True)
