@@ -19,7 +19,7 @@ from derivlint.model import DerivativeFormula, Entry, Model
 from derivlint.model.generated.evaluation import Evaluation, Mode, Origin
 from derivlint.model.generated.forward import TANGENT, packed_lists
 from derivlint.model.generated.gradients import GRAD, GRADS
-from derivlint.model.generated.typing import is_checkable
+from derivlint.model.generated.typing import Typed, is_checkable
 from derivlint.schema.native_function import FRAMEWORK
 from derivlint.source import Span
 from derivlint.source.lazy import cached_property, memoized
@@ -43,6 +43,12 @@ class TypedFormula(Struct, eq=False, dict=True):
     values: dict[Expr, Value]
     callees: dict[Expr, Function]
     namespace: str | None = None
+
+    @staticmethod
+    def of(evaluation: Evaluation, typed: Typed, namespace: str | None) -> TypedFormula:
+        """The formula of an evaluation that has been typed."""
+        typer = typed.typer
+        return TypedFormula(evaluation, typed.formula, typed.tree, typer.found, typer.callees, namespace)
 
     @property
     def written(self) -> DerivativeFormula:
@@ -112,7 +118,7 @@ def typed_formulas(model: Model, entry: Entry) -> Iterator[TypedFormula]:
             continue
         typed = model.typing.typed(evaluation, evaluation.text)
         if typed is not None:
-            yield TypedFormula(evaluation, typed.formula, typed.tree, typed.typer.found, typed.typer.callees, namespace)
+            yield TypedFormula.of(evaluation, typed, namespace)
 
 
 #: The values that the kernel saves of a tangent, in addition to the tangent itself.

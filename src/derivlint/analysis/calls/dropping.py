@@ -81,10 +81,12 @@ def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgumen
     for call in interpretation.calls:
         if call.function is None:
             continue
-        is_derivative = not call.is_method and (BACKWARD if formula.is_backward else JVP) in call.name
-        is_inverse = not call.is_method and formula.is_backward and call.name == inverse != base
+        # a method is neither a backward function nor the operator itself
+        function_name = "" if call.is_method else call.name
+        is_derivative = (BACKWARD if formula.is_backward else JVP) in function_name
+        is_inverse = formula.is_backward and function_name == inverse != base
         has_seed = interpretation.facts[call.node].degree.has_seed
-        is_itself = not call.is_method and call.name == base and has_seed
+        is_itself = function_name == base and has_seed
         passed = {argument.parameter.name: argument.node for argument in call.arguments if argument.parameter}
         if not (is_derivative or is_inverse or is_itself):
             for name in sorted(indices & passed.keys()) if has_seed else ():

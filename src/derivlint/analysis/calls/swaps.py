@@ -159,9 +159,7 @@ def _compiled(model: Model, formula: TypedFormula, text: str) -> TypedFormula | 
     typed = model.typing.typed(evaluation, evaluation.text)
     if typed is None or typed.typer.problems:
         return None
-    return TypedFormula(
-        evaluation, typed.formula, typed.tree, typed.typer.found, typed.typer.callees, formula.namespace
-    )
+    return TypedFormula.of(evaluation, typed, formula.namespace)
 
 
 def _is_right(

@@ -138,14 +138,14 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
         is_stub = all(NOT_IMPLEMENTED in (formula.text or "") for formula in body.with_role(Role.BACKWARD))
         for binding in function.arguments:
             name = binding.name
-            type = None if binding.argument is None else binding.argument.type
-            if type is None or not type.is_tensor_like or name in with_formula:
+            argument = binding.argument
+            if argument is None or not argument.type.is_tensor_like or name in with_formula:
                 continue
             if _is_in_forward_formula(body, name):
                 continue
             formula = _declaration(body, name)
             sibling = None
-            if formula is None and binding.argument is not None and not binding.argument.is_write:
+            if formula is None and not argument.is_write:
                 sibling = declaring_sibling(analyses.model, entry, name, without_own=name not in AUXILIARY)
             if sibling is None and (is_discrete(name) or name in AUXILIARY):
                 continue
@@ -155,7 +155,7 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
             n_with_formula, n_entries = analyses.model.fact(_usage, name)
             if n_with_formula < ENOUGH_FOR_STUBS and is_stub:
                 n_with_formula = n_entries = 0
-            is_optional = type.is_nullable
+            is_optional = argument.type.is_nullable
             if formula is not None or is_optional:
                 # a helper may take it without reading its value
                 passer = None

@@ -36,7 +36,7 @@ from derivlint.analysis.small_tensors.inputs import (
     small_arguments,
     variations,
 )
-from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, sizes_of
+from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, filled, sizes_of
 from derivlint.analysis.small_tensors.view_ops import sum_to
 from derivlint.analysis.typed import TypedFormula
 from derivlint.model import Differentiability, Entry, Model
@@ -354,7 +354,7 @@ def _components(formula: TypedFormula, evaluate: Evaluator, variables: Values) -
 def _fitted(value: Value, like: Value) -> Value:
     """Reduce a gradient to the sizes of the input, as the autograd engine does; zeros for an undefined one."""
     if value is None:
-        return _plus(like, like, -1.0)
+        return tuple(_fitted(None, part) for part in like) if type(like) is tuple else filled(like.sizes, 0.0)
     if type(like) is tuple:
         if type(value) is not tuple or len(value) != len(like):
             raise UnknownValueError
