@@ -10,8 +10,9 @@ import pytest
 
 from derivlint.emit.emission import EmissionMode, emission
 from derivlint.emit.manifest import MANIFEST
-from derivlint.emit.places import MAP, located, read_map
+from derivlint.emit.places import MAP, read_map
 from derivlint.model import Model, build_model
+from derivlint.runtime.build import located
 from derivlint.schema import NativeFunctions
 from derivlint.source import SourceFile
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import PurePath
 
 from msgspec import Struct
 
 from derivlint.compiler.diagnostics import COMPILER_ERROR, is_made_of
+from derivlint.compiler.messages import parse_message
 from derivlint.formula import tokens
 from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.model import DerivativeFormula, Model
 from derivlint.source import Span
-
-#: The form of clang and g++.
-_MESSAGE = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:(?P<column>\d+):)? +(?:fatal )?error: (?P<text>.*)$")
 
 
 class CompilerMessages(Struct, frozen=True):
@@ -44,16 +41,16 @@ def messages_of(model: Model, outputs: Iterable[str]) -> CompilerMessages:
     unplaced: list[str] = []
     for output in outputs:
         for text in output.splitlines():
-            match = _MESSAGE.match(text)
-            if match is None:
+            message = parse_message(text)
+            if message is None or message.error is None:
                 continue
-            row = int(match["line"])
-            if PurePath(match["file"]).name != name or not 0 < row <= len(source.line_starts):
+            row = message.line
+            if PurePath(message.file).name != name or not 0 < row <= len(source.line_starts):
                 unplaced.append(text)
                 continue
-            offset = source.line_starts[row - 1] + int(match["column"] or 1) - 1
+            offset = source.line_starts[row - 1] + message.column - 1
             formula = next((item for item in formulas if item.value_span.start <= offset < item.value_span.end), None)
-            diagnostic = _diagnostic(model, formula, offset, match["text"])
+            diagnostic = _diagnostic(model, formula, offset, message.error)
             before = by_place.get(diagnostic.span.start)
             # other variants are generated from the same formula, sometimes with longer type names
             if before is None or len(diagnostic.message) < len(before[0].message):

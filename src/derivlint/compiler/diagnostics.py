@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from derivlint.compiler.gxx import Compiler, CompilerError, Toolchain, compile_command, first_error, run
+from derivlint.compiler.messages import parse_message
 from derivlint.compiler.unit import CONSUMER, FORMULA, is_backward, source_of
 from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.model import DerivativeFormula, Model
@@ -105,9 +106,6 @@ def _place(refusal: CompilerRefusal) -> Span:
 
 #: The maximum number of rounds: a broken template is only reported at its first use, so others show in later rounds.
 ROUNDS = 4
-_MESSAGE = re.compile(
-    r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): +(?P<text>(?:fatal )?error: .*|required from .*)$"
-)
 _PLACE = re.compile(rf"({FORMULA}|{CONSUMER})(\d+)$")
 _IN_UNIT = re.compile(rf"(?:{FORMULA}|{CONSUMER})\d+:")
 
@@ -190,13 +188,13 @@ def _compile(
     user: tuple[str, int, int, int] | None = None
     for line in done.stderr.split("\n"):
         in_headers = in_headers and _IN_UNIT.match(line) is None
-        match = _MESSAGE.match(line)
-        if match is None:
+        message = parse_message(line)
+        if message is None or (message.error is None and not message.is_site_before):
             continue
-        place = _PLACE.match(match["file"])
+        place = _PLACE.match(message.file)
         if place is not None:
-            user = (place[1], int(place[2]), int(match["line"]), int(match["column"]))
-        if not match["text"].startswith(("error", "fatal")):
+            user = (place[1], int(place[2]), message.line, message.column)
+        if message.error is None:
             continue
         if in_headers:
             # missing declarations of a broken header are not errors of the expressions
@@ -204,12 +202,11 @@ def _compile(
         is_complete = is_complete and place is not None
         if user is None:
             continue
-        message = match["text"].partition(": ")[2]
         kind, number, row, column = user
         user = None
         if number in by_number:
             offset = _offset(by_number[number].text, row, column) if kind == FORMULA else None
-            refused.setdefault(number, CompilerRefusal(by_number[number], message, offset))
+            refused.setdefault(number, CompilerRefusal(by_number[number], message.error, offset))
     if done.status and not refused:
         raise CompilerError(f"the compiler fails: {first_error(done.stderr)}")
     return refused, is_complete

@@ -40,9 +40,6 @@ MAX_BYTES = 64 * 1024 * 1024
 #: A formula in the text of an unfinished file, after the offset of its scalar; C++ never has these characters.
 _MARKED = re.compile(r"\x01(\d+)\x02([^\x01-\x03]*)\x03")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-#: The position prefix of messages of clang and g++.
-_MESSAGE = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+)(?=:)", re.MULTILINE)
-
 
 Token = re.Match[str]
 
@@ -85,25 +82,17 @@ class PlaceMap(Struct, frozen=True):
         head = f'"format": {self.format}, "source": {json.dumps(self.source)},\n"entries": {json.dumps(self.entries)}'
         return f'{{{head},\n"files": {{{files}}}}}\n'
 
-    def located(self, output: str) -> str:
-        """Rewrite compiler output: messages about formulas get their positions in the YAML."""
-
-        def in_yaml(match: re.Match[str]) -> str:
-            place = self._place(PurePath(match["file"]).name, int(match["line"]), int(match["column"]))
-            return match[0] if place is None else f"{self.source}:{place[0]}:{place[1]}"
-
-        return _MESSAGE.sub(in_yaml, output)
-
-    def _place(self, file: str, line: int, column: int) -> tuple[int, int] | None:
-        """Map a position in an emitted file to a line and column of the YAML, or return None outside of formulas."""
+    def position(self, file: str, line: int, column: int) -> str | None:
+        """Map a position in an emitted file to ``source:line:column`` in the YAML, or to None outside of formulas."""
         row = 1
-        for entry, distance, ranges in self.files.get(file, ()):
+        for entry, distance, ranges in self.files.get(PurePath(file).name, ()):
             row += distance
             for item in ranges if row == line else ():
                 within = column - item.column
                 if 0 <= within < item.length:
                     is_equal = item.length == item.yaml_length
-                    return self.entries[entry] + item.yaml_line, item.yaml_column + (within if is_equal else 0)
+                    yaml_column = item.yaml_column + (within if is_equal else 0)
+                    return f"{self.source}:{self.entries[entry] + item.yaml_line}:{yaml_column}"
         return None
 
 
@@ -114,12 +103,6 @@ def read_map(folder: Path) -> PlaceMap | None:
     except (OSError, DecodeError, RecursionError):
         return None
     return places if places.format == FORMAT else None
-
-
-def located(folder: Path, output: str) -> str:
-    """Rewrite the compiler output for a folder: messages about formulas get their positions in the YAML."""
-    places = read_map(folder)
-    return output if places is None else places.located(output)
 
 
 def marked(expression: str, start: int | None) -> str:

@@ -30,10 +30,11 @@ from derivlint.compiler.gxx import (
     first_error,
     run,
 )
+from derivlint.compiler.messages import relocated
 from derivlint.compiler.precompiled import precompiled_header
 from derivlint.emit.helpers import ElfError, machine_of, stubs_source, unresolved
 from derivlint.emit.helpers.stubs import base_name
-from derivlint.emit.places import located
+from derivlint.emit.places import read_map
 from derivlint.emit.python_bindings import is_binding
 from derivlint.emit.release import release_of
 from derivlint.project.caching.cache import cache_folder
@@ -546,3 +547,9 @@ def _digest(parts: Sequence[bytes | str]) -> str:
 def _count(stubs: Path) -> int:
     """The number of stubs an assembler file has."""
     return read_input(stubs).count(b"%function\n")
+
+
+def located(folder: Path, output: str) -> str:
+    """Rewrite the compiler output for an emitted folder: messages about formulas get their positions in the YAML."""
+    places = read_map(folder)
+    return output if places is None else relocated(output, places.position)

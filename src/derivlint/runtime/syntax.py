@@ -14,10 +14,9 @@ from msgspec import Struct
 from derivlint.compiler.children import processors
 from derivlint.compiler.gxx import CompilerError, ProcessResult, Toolchain, compile_command, find_toolchain, run
 from derivlint.emit.in_tree import GENERATED, NODES
-from derivlint.emit.places import located
 from derivlint.emit.python_bindings import is_binding
 from derivlint.emit.release import release_of
-from derivlint.runtime.build import FLAGS, BuildError, search_paths
+from derivlint.runtime.build import FLAGS, BuildError, located, search_paths
 from derivlint.runtime.manifest import mismatch_of_headers, torch_of
 from derivlint.runtime.python import PythonHeaders, python_headers
 

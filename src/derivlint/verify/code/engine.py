@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from msgspec import Struct
 
 from derivlint.compiler.gxx import CompilerError, Toolchain, find_toolchain, first_error
+from derivlint.compiler.messages import CompilerMessage, parse_message
 from derivlint.emit.emission import MANUAL, EmissionMode, Helpers
 from derivlint.emit.manifest import FORMAT, MANIFEST
 from derivlint.emit.template import load, yaml_name
@@ -41,10 +42,6 @@ _LOADED = {"loader.cpp": load("loader.cpp") + "\n", REGISTRATION.name: REGISTRAT
 #: The headers shared by all formulas.
 _COMMON = common_headers(HEAD.read_text(encoding="utf-8"))
 
-_MESSAGE = re.compile(r"^([^:\n]+):(\d+):(?:\d+:)? +(?:fatal )?error: (.*)$", re.MULTILINE)
-#: The instantiation site of a template error: g++ prints it before the error, and Clang after it.
-_WANTED_BEFORE = re.compile(r"^([^:\n]+):(\d+):(?:\d+:)? +required from here$", re.MULTILINE)
-_WANTED_AFTER = re.compile(r"^([^:\n]+):(\d+):(?:\d+:)? note: in instantiation of .* requested here$", re.MULTILINE)
 _NAME = re.compile(r"formula_(\d+)")
 
 
@@ -303,23 +300,23 @@ def _refusals(output: str, model: Model, functions: Sequence[FormulaFunction]) -
     """Map compiler errors to functions; an error in a template belongs to the functions that instantiate it."""
     file = PurePath(yaml_name(model.source.path)).name
     refused: dict[int, str] = {}
-    errors = list(_MESSAGE.finditer(output))
-    ends = [0, *(error.end() for error in errors)]
-    starts = [*(error.start() for error in errors), len(output)]
-    for index, error in enumerate(errors):
+    messages = [message for line in output.split("\n") if (message := parse_message(line)) is not None]
+    errors = [index for index, message in enumerate(messages) if message.error is not None]
+    for previous, index, following in zip([-1, *errors], errors, [*errors[1:], len(messages)], strict=False):
+        error = messages[index]
         places = [
             error,
-            *_WANTED_BEFORE.finditer(output, ends[index], error.start()),
-            *_WANTED_AFTER.finditer(output, error.end(), starts[index + 1]),
+            *(message for message in messages[previous + 1 : index] if message.is_site_before),
+            *(message for message in messages[index + 1 : following] if message.is_site_after),
         ]
         for number in next(filter(None, (_numbers_at(place, file, functions) for place in places)), ()):
-            refused.setdefault(number, error[3])
+            refused.setdefault(number, error.error or "")
     return refused
 
 
-def _numbers_at(place: re.Match[str], file: str, functions: Sequence[FormulaFunction]) -> list[int]:
+def _numbers_at(place: CompilerMessage, file: str, functions: Sequence[FormulaFunction]) -> list[int]:
     """The functions at a location in a compiler message: by the file name, or by the line of the YAML."""
-    name, line = PurePath(place[1]).name, int(place[2])
+    name, line = PurePath(place.file).name, place.line
     numbered = _NAME.fullmatch(name)
     if numbered is not None:
         return [int(numbered[1])]
