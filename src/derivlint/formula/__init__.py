@@ -1,7 +1,7 @@
-"""The syntax of C++ formulas. Knows nothing about YAML or PyTorch.
+"""The syntax of C++ formulas, independent of YAML and PyTorch.
 
 formula
-    A text with its syntax tree or its syntax errors (``formula``, made by :func:`parse_formula`).
+    A text with its syntax tree or syntax errors (``formula``, made by :func:`parse_formula`).
 node
     A part of a syntax tree, with exact offsets (``nodes``).
 word

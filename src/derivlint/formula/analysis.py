@@ -1,4 +1,4 @@
-"""Bottom-up walks over expressions, which compute a value for each from those of its parts."""
+"""Bottom-up walks over expressions: the value of a node is computed from the values of its children."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ GET = "get"
 T = TypeVar("T")
 P = ParamSpec("P")
 
-#: Errors of an evaluator on unexpected values and texts, such as those that do not spell numbers.
+#: Errors that evaluators raise on unexpected values and texts, such as malformed numbers.
 FAILURES = (ArithmeticError, AttributeError, TypeError, ValueError, LookupError)
-#: Called with the error of an analysis before its answer is "unknown"; fuzzing reports each.
+#: Called with each error that makes an analysis return "unknown"; fuzzing reports them.
 observers: list[Callable[[Exception], None]] = []
 
 
 def unknown_if_it_fails(function: Callable[P, T], unknown: T, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call an analysis of user's expressions, and return ``unknown`` if it raises one of :data:`FAILURES`.
+    """Call an analysis of user-written expressions; return ``unknown`` if it raises one of :data:`FAILURES`.
 
-    For entry points of evaluators; any other error is one of the program.
+    For entry points of evaluators; any other exception is a bug.
     """
     try:
         return function(*args, **kwargs)
@@ -52,7 +52,7 @@ def unknown_if_it_fails(function: Callable[P, T], unknown: T, *args: P.args, **k
 
 
 def not_understood(error: Exception) -> None:
-    """Report the error of an analysis before its answer becomes "unknown"."""
+    """Report an error that makes an analysis return "unknown"."""
     for observe in observers:
         observe(error)
 
@@ -79,10 +79,10 @@ METHODS: Mapping[type[Expr], str] = {
 
 
 class Analysis(ABC, Generic[T]):
-    """The values of expressions.
+    """A memoized evaluator of expressions.
 
-    A subclass has a method for every kind of expression that it understands, named in :data:`METHODS`, which gets the
-    values of the parts from ``of``.
+    A subclass defines the methods of :data:`METHODS` for the kinds of expressions it supports; they call ``of`` for the
+    operands.
 
     Attributes:
         found: the computed values by expression.
@@ -108,19 +108,19 @@ class Analysis(ABC, Generic[T]):
 
     @abstractmethod
     def otherwise(self, node: Expr) -> T:
-        """Return the value of an expression of a kind without a method."""
+        """Return the value of an expression whose kind has no method."""
 
     def parenthesized(self, node: Parenthesized) -> T:
         """Return the value of the expression in parentheses."""
         return self.of(node.inner)
 
     def construct(self, node: Construct) -> T:
-        """Return the value of the items in braces."""
+        """Return the value of a braced list."""
         return self.of(node.braces)
 
 
 def tuple_access(call: Call) -> tuple[Expr, Number | TypeName] | None:
-    """The tuple and the index of ``std::get<0>(items)``, or None for any other call."""
+    """The tuple and the index of ``std::get<0>(items)``; None for any other call."""
     if not isinstance(call.callee, Name) or len(call.args) != 1:
         return None
     last = call.callee.parts[-1]
@@ -130,5 +130,5 @@ def tuple_access(call: Call) -> tuple[Expr, Number | TypeName] | None:
 
 
 def position_of(index: Node) -> int | None:
-    """The position of an index, or None if it is not a plain number."""
+    """The value of an index, or None if it is not a number literal."""
     return whole_number(index.text) if isinstance(index, Number) else None

@@ -1,7 +1,7 @@
 """Resource limits for the symbolic execution of user-written C++.
 
-A body of 150 characters can cause a billion iterations, numbers of a million digits, and deeply nested lists. Execution
-spends from one :class:`Budget`; when it is exhausted, the value is unknown.
+A body of 150 characters can cause a billion iterations, numbers of a million digits, and deeply nested lists. Each
+execution spends from one :class:`Budget`; once it is exhausted, the value is unknown.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 MAX_ITEMS = 1000
 #: The maximum nesting of lists.
 MAX_LISTS = 16
-#: Larger numbers are not sizes; C++ only has them as floating point.
+#: Numbers from here on are not sizes: no int64_t holds them.
 MAX_WHOLE = 2**63
-#: The maximum total nesting of expressions, statements and calls: each takes at most five frames, which leaves half of
-#: Python's limit to the caller.
+#: The maximum total nesting of expressions, statements and calls: each takes at most five Python frames, so half of the
+#: recursion limit is left to the caller.
 MAX_NESTED = 100
 
 
@@ -24,7 +24,7 @@ class BudgetError(Exception):
 
 
 class Budget:
-    """The remaining bounds of one execution.
+    """The remaining steps and nesting of one execution.
 
     Attributes:
         steps: the number of expressions and statements left.
@@ -38,7 +38,7 @@ class Budget:
         self.nested = nested
 
     def spend(self, steps: int = 1) -> None:
-        """Take some steps.
+        """Spend steps.
 
         Raises:
             BudgetError: none are left.
@@ -48,10 +48,10 @@ class Budget:
             raise BudgetError
 
     def enter(self, levels: int = 1) -> None:
-        """Take a step into a nested construct; the caller has to subtract the levels afterwards.
+        """Spend one step and enter nested constructs; the caller subtracts the levels on leaving.
 
         Raises:
-            BudgetError: it is nested too deeply, or there are no steps left.
+            BudgetError: the nesting is too deep, or no steps are left.
         """
         self.spend()
         if self.nested + levels > MAX_NESTED:
@@ -60,7 +60,7 @@ class Budget:
 
 
 def is_bounded(value: Any) -> bool:
-    """Whether a value is small enough to compute with: its numbers, strings, and nested items."""
+    """Whether the numbers, strings and nested items of a value are small enough to compute with."""
     items = 0
     stack = [(value, 0)]
     while stack:

@@ -1,4 +1,4 @@
-"""Formulas as text: edits that keep every other character, and expressions with the precedence of their operator."""
+"""Formulas as text: edits that preserve all other characters, and expressions with their precedence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from derivlint.formula.parsing.tokens import tokens
 
 
 class Edit(NamedTuple):
-    """Replaces the range from ``start`` to ``end`` by ``text``."""
+    """A replacement of the range from ``start`` to ``end`` by ``text``."""
 
     start: int
     end: int
@@ -19,7 +19,7 @@ class Edit(NamedTuple):
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Apply edits with offsets into the original text; insertions at one offset keep their order.
+    """Apply edits with offsets into the original text; insertions at the same offset keep their order.
 
     Raises:
         ValueError: two edits overlap, or one lies outside the text.
@@ -37,9 +37,9 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 
 def render(formula: Formula, node: Node | None = None) -> str:
-    """Render a node, or the whole formula, from its tokens, including blanks and comments."""
+    """Render a node, or the whole formula, from its tokens, with blanks and comments."""
     start, end = (0, len(formula.text)) if node is None else (node.start, node.end)
-    # the ">>" of nested template arguments is one token of the text that belongs to two nodes
+    # the ">>" that closes nested template arguments is one token in the text but ends two nodes
     return "".join(
         token.text[max(0, start - token.start) : end - token.start]
         for token in tokens(formula.text)
@@ -50,7 +50,7 @@ def render(formula: Formula, node: Node | None = None) -> str:
 #: An expression, and the precedence of its outermost operator.
 Text: TypeAlias = tuple[str, int]
 CONDITIONAL, OR, AND, COMPARISON, SUM, PRODUCT, UNARY, ATOM = range(1, 9)
-#: The precedence of the operators of two operands that formulas are written with, where "==" and "<" are alike.
+#: The precedence of binary operators; higher binds tighter. "==" and "<" count as equal.
 BINARY = {
     "||": OR, "&&": AND, "==": COMPARISON, "!=": COMPARISON, "<": COMPARISON, "<=": COMPARISON, ">": COMPARISON,
     ">=": COMPARISON, "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT,
@@ -58,5 +58,5 @@ BINARY = {
 
 
 def enclosed(text: Text, precedence: int) -> str:
-    """An expression as an operand, in parentheses where it would be taken apart."""
+    """Render an expression as an operand, in parentheses if it binds less tightly than ``precedence``."""
     return text[0] if text[1] >= precedence else f"({text[0]})"

@@ -14,7 +14,7 @@ from derivlint.formula.words import Word, find_words
 class Formula:
     """A C++ expression as written in a derivatives file; immutable.
 
-    The tree is computed on demand: for formulas derived from others, only the words matter.
+    The tree is computed on demand: generated formulas are often used for their words only.
 
     Attributes:
         text: the source text.
@@ -50,7 +50,7 @@ class Formula:
 
     @property
     def tree(self) -> Expr | None:
-        """The syntax tree, or None if the text cannot be understood as an expression."""
+        """The syntax tree, or None if the text does not parse."""
         self._parsed()
         return self._tree
 
@@ -65,20 +65,20 @@ class Formula:
 
     @property
     def words(self) -> tuple[Word, ...]:
-        """Every run of word characters outside numbers, from left to right, with its role in C++.
+        """All runs of word characters outside numbers, in source order, each with its role in C++.
 
-        Without a tree, the roles are guessed from neighbouring tokens. A formula that is too long to be tokenized has
-        none.
+        Without a tree, roles are guessed from neighbouring tokens. Formulas that are too long to tokenize have no
+        words.
         """
         if self._words is None:
             self._words = () if self._tokens is None else find_words(self.text, self._tokens, self._lambdas)
-            # nothing else needs the tokens, which take most of a formula's memory
+            # tokens take most of a formula's memory, and nothing else needs them
             self._tokens, self._lambdas = [], []
         return self._words
 
     @property
     def words_by_text(self) -> dict[str, tuple[Word, ...]]:
-        """The words by their texts."""
+        """The words grouped by their text."""
         if self._by_text is None:
             lists: dict[str, list[Word]] = {}
             for word in self.words:
@@ -88,21 +88,21 @@ class Formula:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """Every node of the tree, parents first, in source order; nothing if there is no tree."""
+        """All nodes of the tree in source order, parents first; empty without a tree."""
         if self._nodes is None:
             self._nodes = () if self.tree is None else tuple(walk(self.tree))
         return self._nodes
 
     @property
     def names(self) -> tuple[Name, ...]:
-        """The names of variables and functions that the formula does not declare itself, in source order."""
+        """The names of variables and functions that the formula does not declare, in source order."""
         if self._names is None:
             self._names = free_names(self)
         return self._names
 
 
 def free_names(formula: Formula) -> tuple[Name, ...]:
-    """The simple names that no lambda parameter binds, in source order, except names of types."""
+    """The unqualified names that no lambda parameter binds, without types, in source order."""
     if formula.tree is None:
         return ()
     names: list[Name] = []

@@ -1,7 +1,7 @@
 """The nodes of a formula's syntax tree.
 
 Every node has ``start`` and ``end``, offsets into the formula's text, and ``children``, its child nodes in source
-order. Nodes are compared by identity, and are not changed once they are built.
+order. Nodes compare by identity and are immutable.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 
 class Node(Struct, eq=False, tag=True, tag_field="node", array_like=True):
-    """Anything in the tree: an expression, or the type in a template argument or a cast."""
+    """A node of the tree: an expression, or a type in template arguments or a cast."""
 
     start: int
     end: int
@@ -29,11 +29,11 @@ class Expr(Node, eq=False):
 
 
 class TypeName(Node, eq=False):
-    """A type in template arguments or in a cast, ``const at::Tensor&``.
+    """A type in template arguments or a cast, such as ``const at::Tensor&``.
 
     Attributes:
-        names: the names in it, ``const`` and the like included.
-        spelling: the text with canonical blanks.
+        names: its identifiers, including ``const`` and the like.
+        spelling: the text with normalized blanks.
     """
 
     names: tuple[Name, ...]
@@ -52,7 +52,7 @@ class NamePart(Struct, eq=False, array_like=True):
         identifier: the identifier, ``get``.
         start: where the identifier begins.
         end: where the segment ends, after its template arguments.
-        template_args: the template arguments, or None if it has no angle brackets.
+        template_args: the template arguments, or None without angle brackets.
     """
 
     identifier: str
@@ -67,7 +67,7 @@ class Name(Expr, eq=False):
     Attributes:
         parts: the segments between ``::``.
         leading_colons: whether it begins with ``::``.
-        simple: the identifier, where the name is a lone identifier, else None.
+        simple: the identifier if the name is nothing else, or None.
     """
 
     parts: tuple[NamePart, ...]

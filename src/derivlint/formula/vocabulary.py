@@ -1,4 +1,4 @@
-"""Tokens: their kinds, the words of C++ that are not names, and whole numbers."""
+"""Token kinds, the C++ words that are not names, and whole numbers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ def words(text: str) -> frozenset[str]:
 
 
 TRIVIA = frozenset({"WS", "LINE_COMMENT", "COMMENT"})
-#: Tokens that no expression contains, for text that no terminal matches.
+#: The terminal of text that matches no other terminal.
 BAD = "BAD"
 UNCLOSED_STRING = "UNCLOSED_STRING"
 UNCLOSED_COMMENT = "UNCLOSED_COMMENT"
 SEMICOLON = "SEMICOLON"
 KEYWORD = "KEYWORD"
 
-#: Operators that are spelled with letters, as their terminal and their usual spelling.
+#: Operators spelled as words, with terminal and symbol.
 WORD_OPERATORS = {
     "and": ("BINARY", "&&"),
     "or": ("BINARY", "||"),
@@ -32,7 +32,7 @@ WORD_OPERATORS = {
     "not": ("PREFIX", "!"),
     "compl": ("PREFIX", "~"),
 }
-#: Words that only statements contain; "const", "unsigned" and the like stay identifiers, since types consist of them.
+#: Keywords of statements; "const", "unsigned" and the like are identifiers, since they are parts of types.
 STATEMENT_WORDS = words(
     "return if else for while do switch case default break continue goto try catch throw using namespace typedef "
     "static_assert new delete co_return co_yield co_await"
@@ -41,14 +41,14 @@ SPECIAL_WORDS = STATEMENT_WORDS | WORD_OPERATORS.keys()
 
 
 class Token(Struct, eq=False):
-    """A token: its terminal in the grammar, its text and its place.
+    """A token: its terminal in the grammar, its text and its offsets.
 
     Attributes:
         type: the name of the terminal.
         text: the source text.
         start: the offset of its first character.
         end: the offset after its last character.
-        info: the info about a lambda from the pass between lexer and parser.
+        info: the info about a lambda, set between lexer and parser.
     """
 
     type: str
@@ -61,12 +61,12 @@ class Token(Struct, eq=False):
         return f"Token({self.type}, {self.text!r}, {self.start}, {self.end})"
 
 
-#: The value of all larger numbers, whose digits Python refuses to read beyond some thousand.
+#: The cap of whole numbers: Python refuses to convert thousands of digits.
 HUGE = 10**18
 
 
 def whole_number(text: str) -> int | None:
-    """Return the value of decimal ASCII digits, or None for any other text; a number from 10^18 on is 10^18.
+    """Return the value of decimal ASCII digits, at most 10^18, or None for any other text.
 
     Args:
         text: the digits, without sign and suffix.

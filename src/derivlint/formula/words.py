@@ -1,7 +1,7 @@
-r"""The words of a formula, as text matching finds them, with their roles.
+r"""The words of a formula as torchgen's regular expressions match them, with their roles.
 
-torchgen finds names with the pattern ``(^|\W)name($|\W)``, so that it sees every run of word
-characters: the member ``grad`` in ``x.grad``, and the word ``floor`` in a string literal. The role distinguishes them.
+torchgen searches ``(^|\W)name($|\W)``, so it matches every run of word characters: also the member ``grad`` in
+``x.grad``, and ``floor`` in a string literal. The role tells them apart.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from derivlint.formula.parsing.lambdas import LambdaInfo
 from derivlint.formula.vocabulary import Token
 
 _WORD = re.compile(r"\w+")
-#: Tokens that are not words, have none in them and say nothing of others.
+#: Tokens that contain no words and do not affect the roles of others.
 _WORDLESS = frozenset({"NUMBER", "LPAR", "RPAR", "LSQB", "RSQB", "LBRACE", "RBRACE", "COMMA", "SCOPE", "ACCESS"})
 _start = attrgetter("start")
 
@@ -31,8 +31,8 @@ class Word(NamedTuple):
         end: the offset after its last character.
         role: ``variable`` (a simple name used as a value), ``callee`` (a simple name that is called or constructed),
             ``qualified`` (a segment of a qualified name), ``member`` (after ``.`` or ``->``), ``type`` (in template
-            arguments, a cast or a declaration), ``lambda`` (a lambda's parameter or its use), ``keyword``
-            (``return``, ``and``), ``string`` or ``comment`` (inside of one).
+            arguments, a cast or a declaration), ``lambda`` (a lambda's parameter or its use), ``keyword`` (``return``,
+            ``and``), ``string`` or ``comment`` (inside one).
     """
 
     text: str
@@ -42,7 +42,7 @@ class Word(NamedTuple):
 
 
 def find_words(text: str, tokens: list[Token], lambdas: list[LambdaInfo]) -> tuple[Word, ...]:
-    """The words of a text, given its tokens without blanks and comments and its lambdas."""
+    """The words of a text, given its significant tokens and its lambdas."""
     words: list[Word] = []
     count = len(tokens)
     template_depth = 0
@@ -51,7 +51,7 @@ def find_words(text: str, tokens: list[Token], lambdas: list[LambdaInfo]) -> tup
     before = kind = ""
     for index, token in enumerate(tokens):
         before, kind = kind, token.type
-        # text between two tokens is blank or a comment
+        # only blanks and comments lie between tokens
         if token.start > position + 1:
             _add(words, text, position, token.start, "comment")
         position = token.end
@@ -93,16 +93,16 @@ def _add(words: list[Word], text: str, start: int, end: int, role: str) -> None:
 
 
 def _mark_lambdas(words: list[Word], lambdas: list[LambdaInfo]) -> None:
-    """Give the words in lambdas their roles: types of declarations, parameters and other local names.
+    """Set the roles of words in lambdas: declared types, parameters and other local names.
 
     Args:
         words: the words, in source order.
-        lambdas: the lambdas, by where they begin; one lies in the body of another or after it.
+        lambdas: the lambdas by start; they are nested or disjoint.
     """
     type_starts = set().union(*(info.type_starts for info in lambdas))
     pending = lambdas[::-1]
     open_lambdas: list[LambdaInfo] = []
-    # how many of the lambdas around a word declare a name
+    # the number of enclosing lambdas that declare each name
     local: Counter[str] = Counter()
     for index in range(bisect_left(words, lambdas[0].start, key=_start), len(words)):
         word = words[index]

@@ -1,1 +1,1 @@
-"""Parsing of formulas to syntax trees: :mod:`derivlint.formula.parsing.parser`."""
+"""The parser from formulas to syntax trees: :mod:`derivlint.formula.parsing.parser`."""

@@ -1,7 +1,7 @@
-"""Tokens that do not fit side by side: an operand after an operand, an operator after an operator.
+"""Detect adjacent tokens that do not fit: two operands, or two operators, side by side.
 
-An expression alternates between positions where an operand must begin and positions where one has just ended. Scanning
-with this state and the open brackets gives readable messages: "missing operator between a and b".
+An expression alternates between positions where an operand must begin and positions where one has just ended. A scan
+that tracks this state and the open brackets gives readable messages: "missing operator between a and b".
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _LISTS = frozenset({"call", "index", "braces"})
 
 
 class _Open(Struct):
-    """An open bracket, or a "?" without its ":" yet."""
+    """An open bracket, or a "?" that awaits its ":"."""
 
     kind: str
     token: Token
 
 
 def adjacency_problem(text: str, tokens: list[Token]) -> SyntaxProblem | None:
-    """The first pair of tokens that cannot be adjacent, or None if the scan finds nothing."""
+    """The first pair of tokens that cannot be adjacent, or None."""
     return _TokenReader(text, tokens).read()
 
 
@@ -141,7 +141,7 @@ class _TokenReader:
         return self._missing_operand(token)
 
     def _missing_operand(self, token: Token | None) -> SyntaxProblem:
-        """The problem that an operand is missing before ``token`` or at the end."""
+        """The problem of a missing operand before ``token`` or at the end."""
         previous = self.previous
         if previous is not None and (previous.type == "COMMA" or (token is not None and token.text == ",")):
             return self._stray_comma(previous, token)

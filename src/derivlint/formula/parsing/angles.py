@@ -1,13 +1,13 @@
-"""Which ``<`` of a formula opens template arguments, and which ``(`` a cast in the notation of C.
+"""Decide which ``<`` opens template arguments and which ``(`` opens a C-style cast.
 
-C++ decides both by looking up the name: ``f(a < b, c > (d))`` has one argument if ``a`` is a template and two if not.
-Without declarations, ``<`` after a name opens template arguments if only parts of types come before its ``>``, no
+C++ decides by name lookup: ``f(a < b, c > (d))`` has one argument if ``a`` is a template and two if not. No
+declarations are at hand here, so ``<`` after a name opens template arguments if only type tokens precede its ``>``, no
 operand follows, and
 
 * the name is a known template (``static_cast<double>(x)``), or the arguments name a well-known type
   (``x.item<float>()``);
 * or the name is qualified and ``(`` follows (``at::foo<a>(x)``);
-* or ``{`` or ``::`` follows, which no comparison has after it.
+* or ``{`` or ``::`` follows, which never follows a comparison.
 
 Everything else is a comparison: ``x < -1``, ``a < b && c > d``, ``(p < n) > (m)``.
 """
@@ -31,12 +31,12 @@ TYPE_WORDS = BUILT_IN_TYPES | words(
 )
 _OPENS_OPERAND = frozenset({"IDENT", "NUMBER", "STRING", "CHAR", "PREFIX"})
 _BEFORE_DECLARATOR_END = frozenset({",", ">", ">>"})
-#: Longer template arguments are none: each ``<`` is followed up to its ``>``, and a text may consist of them.
+#: The maximum number of tokens in template arguments: a text of many ``<`` would otherwise take quadratic time.
 MAX_TEMPLATE_TOKENS = 100
 
 
 def mark_angles(tokens: list[Token]) -> list[Token]:
-    """Mark ``<`` and ``>`` of template arguments; a ``>>`` that closes two becomes two tokens."""
+    """Mark ``<`` and ``>`` of template arguments; split a ``>>`` that closes two lists."""
     marks: dict[int, int] = {}
     for index, token in enumerate(tokens):
         if token.text == "<" and index not in marks:
@@ -59,7 +59,7 @@ def mark_angles(tokens: list[Token]) -> list[Token]:
 
 
 def _template_brackets(tokens: list[Token], opening: int) -> dict[int, int]:
-    """The number of arguments lists that each bracket closes, 0 for an opening one; empty if ``<`` is a comparison."""
+    """The number of argument lists that each bracket closes, 0 for an opening one; empty for a comparison."""
     if opening == 0 or tokens[opening - 1].type != "IDENT":
         return {}
     name = tokens[opening - 1].text

@@ -1,7 +1,7 @@
-"""The callbacks of the Lark parser, a method for each alias in ``grammar/formula.lark``; precedence of operators.
+"""The callbacks of the Lark parser, one method for each alias in ``grammar/formula.lark``; operator precedence.
 
-The grammar keeps ``a + b * -c`` as the chain ``a + b * - c``. Operators wait on a stack until one that binds less
-tightly follows (Dijkstra's shunting-yard algorithm), so long formulas cost no recursion.
+The grammar leaves ``a + b * -c`` as the flat chain ``a + b * - c``. Dijkstra's shunting-yard algorithm builds the tree,
+so long formulas need no recursion.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from derivlint.formula.nodes import (
 from derivlint.formula.parsing.lambdas import LambdaInfo
 from derivlint.formula.vocabulary import WORD_OPERATORS, Token
 
-#: A qualified name that is not finished: where it begins, whether with "::", and its segments.
+#: A partial qualified name: its start, whether it has a leading "::", and its segments.
 Qualified = tuple[int, bool, list[NamePart]]
-#: Template arguments and where their closing bracket ends.
+#: Template arguments and the end of their closing bracket.
 TemplateArgs = tuple[tuple[Number | TypeName, ...], int]
 TypeItems = list[Name | Token]
 
@@ -44,7 +44,7 @@ def _part(token: Token) -> NamePart:
 
 
 def simple_name(token: Token) -> Name:
-    """A lone identifier as a name."""
+    """Make a name from one identifier."""
     text, start, end = token.text, token.start, token.end
     return Name(start, end, (NamePart(text, start, end),), False, text)
 
@@ -73,7 +73,7 @@ def _template_arg(items: TypeItems) -> Number | TypeName:
 
 
 class TreeBuilder:
-    """The parser's callbacks; each computes the value of a rule from the values of its symbols."""
+    """The parser's callbacks; each returns the value of a rule, given the values of its symbols."""
 
     def start(self, children: list[Any]) -> Expr:  # noqa: D102
         expression: Expr = children[0]
@@ -236,7 +236,7 @@ class TreeBuilder:
 # ---- precedence
 
 
-#: Operands, operator tokens, and casts as their start and type. A "?" is followed by its middle operand and a ":".
+#: Operands, operator tokens and casts (start and type). A "?" is followed by its middle operand and a ":".
 Chain = list[Expr | Token | tuple[int, TypeName]]
 
 _ASSIGNMENT = 1
@@ -259,13 +259,13 @@ PRECEDENCE = {
 
 
 def spelling(operator: Token) -> str:
-    """The operator with symbols: ``&&`` for ``and``."""
+    """The symbol of an operator: ``&&`` for ``and``."""
     text = operator.text
     return WORD_OPERATORS[text][1] if text[0].isalpha() else text
 
 
 class _Pending:
-    """An operator that waits for its right operand."""
+    """An operator that awaits its right operand."""
 
     __slots__ = ("level", "operator", "then")
 
@@ -276,7 +276,7 @@ class _Pending:
 
 
 def climb(chain: Chain, last: Expr) -> Expr:
-    """The tree of a chain and its last operand."""
+    """Build the tree of a chain and its last operand."""
     if len(chain) == 2 and isinstance(chain[0], Expr):
         operator = cast("Token", chain[1])
         return Binary(chain[0].start, last.end, spelling(operator), operator.start, chain[0], last)
@@ -295,7 +295,7 @@ def climb(chain: Chain, last: Expr) -> Expr:
         operator = cast("Token", item)
         symbol = spelling(operator)
         level = PRECEDENCE[symbol]
-        # assignments and "?:" group from the right, everything else from the left
+        # assignments and "?:" are right-associative, all others left-associative
         while pending and (pending[-1].level > level or (pending[-1].level == level and level != _ASSIGNMENT)):
             _reduce(operands, pending.pop())
         then = None

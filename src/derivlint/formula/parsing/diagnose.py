@@ -1,7 +1,7 @@
-"""Causes of syntax errors in unparsable text.
+"""Explain why a text does not parse.
 
-Causes are tried in the order of their visibility to a person: statements, brackets, tokens that do not fit. Without
-one, the error is at the token that the parser rejected.
+Causes are tried from the most to the least visible: statements, brackets, adjacent tokens. If none applies, the error
+is at the token that the parser rejected.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def diagnose(text: str, tokens: list[Token], fed: list[Token], culprit: Token) -
     Args:
         text: the formula.
         tokens: its tokens without blanks and comments.
-        fed: the tokens as the parser got them.
-        culprit: the token that the parser refused.
+        fed: the tokens that were fed to the parser.
+        culprit: the token that the parser rejected.
     """
     problem = _statement_problem(tokens) or bracket_problem(tokens) or adjacency_problem(text, fed)
     if problem is not None:
@@ -59,7 +59,7 @@ _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
 
 def bracket_problem(tokens: list[Token]) -> SyntaxProblem | None:
-    """The first bracket without partner, or None."""
+    """The first unmatched bracket, or None."""
     stack: list[Token] = []
     for token in tokens:
         text = token.text

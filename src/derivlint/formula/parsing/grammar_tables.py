@@ -1,6 +1,6 @@
-"""Parsers and tables made by Lark from the grammars in ``grammar/``, and the form in which tables are shipped.
+"""Parsers and tables that Lark makes from the grammars in ``grammar/``, and the file format of shipped tables.
 
-Lark is imported on first use: many commands never need it.
+Lark is imported on first use: most commands never need it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class Description(TypedDict):
-    """A table as it is written to a file.
+    """The content of a table file.
 
     Attributes:
         grammar: the checksum of the grammar.
-        terminals: the terminals that are matched in the text, in the order in which they are tried: name and pattern.
-        rules: for each rule the symbol that it is for, how many symbols it consists of, and the method of the tree
-            builder that makes its value; empty if the value is that of the one symbol.
-        rows: for each state of the parser what each symbol means in it: the next state, or, as ``-1 - n``, that the
-            rule ``n`` is complete. The first row is the state at the start.
-        end: the state at the end.
+        terminals: the terminals with name and pattern, in matching order.
+        rules: the left-hand symbol, the number of right-hand symbols, and the tree builder's method of each rule; the
+            method is empty if the value is that of the only symbol.
+        rows: the action of each symbol in each state: the next state, or ``-1 - n`` to reduce by rule ``n``. The first
+            row is the start state.
+        end: the accepting state.
     """
 
     grammar: int
@@ -38,17 +38,17 @@ class Description(TypedDict):
 
 
 def checksum(grammar: str) -> int:
-    """The checksum by which a table knows its grammar."""
+    """The checksum that ties a table to its grammar."""
     return zlib.crc32(grammar.encode())
 
 
 def fed_parser(grammar: str, builder: Any, *, maybe_placeholders: bool) -> Lark:
-    """A parser that is fed with tokens one by one.
+    """Make a Lark parser that is fed one token at a time.
 
     Args:
         grammar: the name of the grammar.
-        builder: has a method for each rule, which makes its value.
-        maybe_placeholders: whether an optional part that is absent is None among the children.
+        builder: has a method for each rule, which returns its value.
+        maybe_placeholders: whether absent optional parts are None among the children.
     """
     from lark import Lark
 
@@ -66,7 +66,7 @@ def _no_lexer() -> type[Lexer]:
     from lark.lexer import Lexer
 
     class NoLexer(Lexer):
-        """Stands in for Lark's lexers: tokens are fed to the parser one by one."""
+        """A stub for Lark's lexers: tokens are fed to the parser one at a time."""
 
         def __init__(self, lexer_conf: Any) -> None:
             pass
@@ -78,14 +78,14 @@ def _no_lexer() -> type[Lexer]:
 
 
 def describe(grammar: str, builder: object, start: str = "start") -> Description:
-    """The parser's table of a grammar whose rules all have a method of the tree builder, as Lark makes it.
+    """Compute the table of a grammar with Lark; all rules need a method of the tree builder.
 
-    States are numbered as they are reached from the start, so that the same grammar always has the same table.
+    States are numbered in the order in which they are reached, so the table is a function of the grammar.
 
     Args:
         grammar: the text of the grammar.
         builder: has a method for each rule, which makes its value.
-        start: the symbol that a text is.
+        start: the start symbol.
     """
     from lark import Lark
 
@@ -120,7 +120,7 @@ def describe(grammar: str, builder: object, start: str = "start") -> Description
 
 
 def _rule(rule: Any, builder: object) -> tuple[str, int, str]:
-    """A rule's symbol, how many symbols it consists of, and what makes its value."""
+    """A rule's left-hand symbol, its number of right-hand symbols, and its callback."""
     names = [str(symbol.name) for symbol in rule.expansion]
     assert names, f"{rule}: a rule is not empty"
     assert not any(name.startswith("_") for name in names), f"{rule}: a part has a value of its own"
@@ -131,7 +131,7 @@ def _rule(rule: Any, builder: object) -> tuple[str, int, str]:
 
 
 def table_json(description: Description) -> str:
-    """A table as the text of its file, a row on each line."""
+    """Serialize a table, one row per line."""
     parts = []
     for key, value in description.items():
         if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""Finds the lambdas of a formula before parsing.
+"""Find the lambdas of a formula before parsing.
 
 The parser gets ``[](int64_t i) { return -i; }`` as the tokens before the returned expression, the expression, and the
-closing ``; }``. Any other body is one token: its words are known, its structure is not.
+closing ``; }``. Any other body is one opaque token with its words.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _OPENING = frozenset({"LPAR", "CAST_OPEN", "LSQB", "LBRACE"})
 
 
 class LambdaInfo(Struct, eq=False):
-    """The parts of a lambda, from its tokens.
+    """The parts of a lambda.
 
     Attributes:
-        start: where it begins.
-        end: where it ends.
-        capture_end: after the bracket that closes the captures.
+        start: its start offset.
+        end: its end offset.
+        capture_end: the offset after the closing bracket of the captures.
         params: the parameters.
         local_names: the parameters, and the variables that a body of statements declares.
-        type_starts: the offsets of words in types of declarations.
+        type_starts: the offsets of words in declared types.
         uses: the identifiers of outside variables in the captures and in a body of statements.
         body: the tokens of a body of statements.
     """
@@ -41,7 +41,7 @@ class LambdaInfo(Struct, eq=False):
 
 
 def mark_lambdas(tokens: list[Token]) -> tuple[list[Token], list[LambdaInfo]]:
-    """Mark the lambdas among the tokens; returns the tokens and the parts of each lambda."""
+    """Mark the lambdas; return the tokens for the parser and the parts of each lambda."""
     if not any(_may_begin(tokens, index) for index, token in enumerate(tokens) if token.type == "LSQB"):
         return tokens, []
     partner = partners(tokens)
@@ -80,7 +80,7 @@ def _may_begin(tokens: list[Token], index: int) -> bool:
 
 
 def partners(tokens: list[Token]) -> dict[int, int]:
-    """Return the closing bracket of each opening one that has one."""
+    """Map the index of each matched opening bracket to that of its closing one."""
     partner: dict[int, int] = {}
     stack: list[int] = []
     for index, token in enumerate(tokens):
@@ -92,7 +92,7 @@ def partners(tokens: list[Token]) -> dict[int, int]:
 
 
 def _lambda_at(tokens: list[Token], index: int, partner: dict[int, int]) -> tuple[LambdaInfo, int] | None:
-    """The lambda at a ``[`` and the index of its body's brace, or None."""
+    """The lambda that starts at a ``[`` and the index of its body's brace, or None."""
     captures_end = partner.get(index)
     if captures_end is None or captures_end + 1 >= len(tokens):
         return None
@@ -104,7 +104,7 @@ def _lambda_at(tokens: list[Token], index: int, partner: dict[int, int]) -> tupl
             return None
         params = (position + 1, close)
         position = close + 1
-    # what may come before the body: "mutable", "noexcept", "-> Tensor"
+    # skip specifiers before the body: "mutable", "noexcept", "-> Tensor"
     while position < len(tokens) and tokens[position].type != "LBRACE":
         allowed = ("IDENT", "SCOPE", "ACCESS", "TEMPLATE_OPEN", "TEMPLATE_CLOSE", "COMMA", "BOTH", "BINARY")
         if tokens[position].type not in allowed:
@@ -123,7 +123,7 @@ def _lambda_at(tokens: list[Token], index: int, partner: dict[int, int]) -> tupl
 
 
 def _is_single_return(tokens: list[Token], brace: int, closing: int, partner: dict[int, int]) -> bool:
-    """Whether the body between two braces is one ``return`` of an expression."""
+    """Whether the body between two braces is a single ``return`` of an expression."""
     if closing - brace < 4 or tokens[brace + 1].text != "return" or tokens[closing - 1].type != SEMICOLON:
         return False
     index = brace + 2
@@ -135,7 +135,7 @@ def _is_single_return(tokens: list[Token], brace: int, closing: int, partner: di
 
 
 def read_params(tokens: list[Token], info: LambdaInfo | None = None) -> tuple[LambdaParam, ...]:
-    """Read the parameters between the parentheses of a lambda or a function; record those of a lambda in its info.
+    """Read the parameters in the parentheses of a lambda or function; record those of a lambda in its info.
 
     Args:
         tokens: the tokens between the parentheses.
@@ -182,7 +182,7 @@ def _split_at_commas(tokens: list[Token]) -> list[list[Token]]:
 
 
 def _read_statements(info: LambdaInfo) -> None:
-    """Record the variables that a body of statements declares, and the outside variables that it uses."""
+    """Record the variables that a body declares, and the outside variables that it uses."""
     body = info.body
     for index, token in enumerate(body):
         if token.type == "IDENT" and _is_declared(body, index):
@@ -198,7 +198,7 @@ def _read_statements(info: LambdaInfo) -> None:
 
 
 def _is_declared(body: list[Token], index: int) -> bool:
-    """Whether a declaration names the identifier: ``auto x =``, ``const Tensor& x =``, ``std::vector<int> x;``."""
+    """Whether an identifier is declared: ``auto x =``, ``const Tensor& x =``, ``std::vector<int> x;``."""
     after = body[index + 1].text if index + 1 < len(body) else ""
     if index == 0 or after not in ("=", ";", ":", "{", "(", ","):
         return False
@@ -209,7 +209,7 @@ def _is_declared(body: list[Token], index: int) -> bool:
 
 
 def _begins_statement(body: list[Token], index: int) -> bool:
-    """Whether only a type is between the begin of a statement and an index: ``const at::Tensor`` before ``&``."""
+    """Whether only a type lies between the start of a statement and an index: ``const at::Tensor`` before ``&``."""
     while index >= 0 and body[index].type in ("IDENT", "SCOPE", "TEMPLATE_OPEN", "TEMPLATE_CLOSE", "COMMA"):
         index -= 1
     return index < 0 or body[index].text in (";", "{", "}", "(")

@@ -1,7 +1,7 @@
-"""Errors of single tokens, and expressions that parse although no compiler or author accepts them.
+"""Errors in single tokens, and expressions that parse but cannot be meant.
 
-The grammar knows no types and no declarations, so it accepts ``2 (x)``, the call of a number, and ``std::get<0(x)``,
-the comparison of a template. In each of these an operator, a bracket or a name is missing.
+The grammar has no types or declarations, so it accepts ``2 (x)``, a call of a number, and ``std::get<0(x)``, a
+comparison of a template. Each lacks an operator, a bracket or a name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from derivlint.formula.nodes import (
 from derivlint.formula.parsing.tokens import SyntaxProblem, SyntaxProblemKind
 from derivlint.formula.vocabulary import BAD, SEMICOLON, UNCLOSED_COMMENT, UNCLOSED_STRING, Token, words
 
-#: The intended characters for those that word processors and chat programs insert.
+#: The ASCII characters that word processors and chat programs replace.
 _LOOKALIKES = {
     **dict.fromkeys("\u2212\u2010\u2011\u2012\u2013\u2014\ufe63\uff0d", "-"),
     **dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb\u2033\uff02", '"'),
@@ -70,7 +70,7 @@ _SUSPECTS = frozenset({BAD, UNCLOSED_STRING, UNCLOSED_COMMENT, "LINE_COMMENT", "
 
 
 def lexical_problem(text: str, everything: list[Token], significant: list[Token]) -> SyntaxProblem | None:
-    """The first problem that a token shows on its own, or None; a semicolon at the end counts last."""
+    """The first problem that a single token shows, or None; a trailing semicolon comes last."""
     if not significant:
         return _empty(text, everything)
     for token in everything:
@@ -170,15 +170,15 @@ def _character(text: str, token: Token) -> SyntaxProblem:
 
 _CLASS_TEMPLATES = words("vector tuple array pair optional complex ArrayRef OptionalArrayRef")
 _CASTS = frozenset({"static_cast", "const_cast", "reinterpret_cast", "dynamic_cast"})
-#: The last tokens of expressions that are never called, see :func:`_is_never_called`.
+#: The last tokens of operands that are never called, see :func:`_is_never_called`.
 _ENDS_OPERAND = frozenset({"NUMBER", "STRING", "CHAR", "RPAR"})
 _ALWAYS_TEMPLATES = _CLASS_TEMPLATES | _CASTS | {"get"}
 
 
 def suspicious_problem(text: str, tokens: list[Token], tree: Expr) -> SyntaxProblem | None:
-    """The first slip of a text that parses, or None.
+    """The first suspicious expression of a text that parses, or None.
 
-    The tree is only looked at where two neighbouring tokens give a reason to.
+    The tree is searched only if two adjacent tokens are suspicious.
     """
     look = tokens[-1].type == "TEMPLATE_CLOSE"
     has_comma = "," in text
@@ -187,7 +187,7 @@ def suspicious_problem(text: str, tokens: list[Token], tree: Expr) -> SyntaxProb
     for index, token in enumerate(tokens):
         kind = token.type
         if kind == "LPAR":
-            # "2 (" and ") (", and parentheses that are not a call, which may contain commas
+            # "2 (" and ") (", and non-call parentheses, which may contain a comma
             look = look or before in _ENDS_OPERAND or (has_comma and before not in ("IDENT", "TEMPLATE_CLOSE"))
         elif kind == "LSQB":
             look = look or before == "NUMBER"
@@ -247,7 +247,7 @@ def _missing_operator(tokens: list[Token], called: Node) -> SyntaxProblem:
 
 
 def _is_never_called(node: Node, subscript: bool) -> bool:
-    """Whether an expression is a literal or the result of arithmetic, which is not called, and a number not indexed."""
+    """Whether an expression is a literal or arithmetic, which is never called, or a number, which is never indexed."""
     if isinstance(node, Number):
         return True
     if subscript:

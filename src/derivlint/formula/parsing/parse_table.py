@@ -1,7 +1,7 @@
-"""The LALR tables of ``grammar/formula.lark`` and ``grammar/statements.lark``, and the parser that follows them.
+"""The LALR tables of ``grammar/formula.lark`` and ``grammar/statements.lark``, and their LALR parser.
 
-Lark makes the tables. Making one takes longer than parsing every formula of PyTorch does, so a table is shipped beside
-its grammar, with a checksum of the grammar that it is of; of any other grammar Lark makes it again.
+Lark computes the tables. That takes longer than parsing all of PyTorch's formulas, so each table is shipped with a
+checksum of its grammar, and recomputed only if the grammar differs.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from derivlint.grammar import grammar_text, table_text
 END = "$END"
 
 
-#: A complete rule: its symbol, how many symbols it consists of, and what makes its value of theirs.
+#: A reduction: its left-hand symbol, the number of symbols it pops, and its callback; None passes the value on.
 Reduction = tuple[str, int, "Callable[[list[Any]], Any] | None"]
 
 
 class State:
-    """A state of the parser.
+    """A parser state.
 
     Attributes:
-        actions: the action for each terminal: the next state, or a complete rule.
-        gotos: the state after each symbol that a rule is for.
+        actions: the action for each terminal: the next state, or a reduction.
+        gotos: the next state for each nonterminal.
     """
 
     __slots__ = ("actions", "gotos")
@@ -40,17 +40,17 @@ class State:
 
 
 class ParseTable:
-    """A parser for the formulas of one grammar.
+    """A table-driven parser for one grammar.
 
     Attributes:
-        terminals: all terminals in one pattern; the name of the group is the terminal.
-        words: the texts of the tokens of a text, one after the other; the first that is none goes to its end.
+        terminals: all terminals in one pattern; each group is named after its terminal.
+        words: splits a text into token texts; the first unmatched one extends to the end.
     """
 
     def __init__(self, description: Description, builder: object) -> None:
         self.terminals = re.compile("|".join(f"(?P<{name}>{regexp})" for name, regexp in description["terminals"]))
         patterns = (regexp for _, regexp in description["terminals"])
-        # what is none is passed once; searching for the next token would look at each opening quote again
+        # unmatched text is consumed at once: a search for the next token would rescan from each opening quote
         self.words = re.compile("|".join((*patterns, r"[\s\S]+"))).findall
         rules: list[Reduction] = [
             (symbol, size, getattr(builder, method) if method else None)
@@ -68,7 +68,7 @@ class ParseTable:
         self._end = states[description["end"]]
 
     def parse(self, tokens: list[Token]) -> tuple[Any, Token | None]:
-        """The value of the start symbol, or the token that fits nothing before it; ``$END`` where more is expected."""
+        """Return the value of the start symbol, or the first token that does not fit; ``$END`` for incomplete text."""
         state = self._start
         end = self._end
         states = [state]
@@ -80,7 +80,7 @@ class ParseTable:
             while isinstance(action, tuple):
                 symbol, size, build = action
                 if size == 1:
-                    # two of three rules consist of one symbol
+                    # two of three rules have one symbol and no callback
                     if build is not None:
                         values[-1] = build(values[-1:])
                     state = states[-1] = states[-2].gotos[symbol]
@@ -102,13 +102,13 @@ class ParseTable:
 
 @cache
 def formula_table() -> ParseTable:
-    """The parser of formulas; its values are the nodes that the tree builder makes."""
+    """The parser of formulas; its values are nodes."""
     builder = TreeBuilder()
     return ParseTable(described("formula", grammar_text("formula"), builder, "start"), builder)
 
 
 def described(name: str, grammar: str, builder: object, start: str) -> Description:
-    """The bundled table with a name if it belongs to the grammar; else one computed by Lark."""
+    """The bundled table if it belongs to the grammar, else one computed by Lark."""
     shipped = table_text(name)
     if shipped is not None:
         description: Description = json.loads(shipped)

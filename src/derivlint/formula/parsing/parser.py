@@ -1,4 +1,4 @@
-"""Parses formulas with the grammar in ``grammar/formula.lark``."""
+"""Parse formulas with the grammar in ``grammar/formula.lark``."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from derivlint.formula.vocabulary import SEMICOLON, TRIVIA, Token
 if TYPE_CHECKING:
     from derivlint.formula.nodes import Expr
 
-#: Longer formulas are rejected, to bound processing time. PyTorch's longest has about 300.
+#: The maximum number of tokens of a formula, which bounds time; PyTorch's longest has about 300.
 MAX_TOKENS = 5_000
-#: Longer texts are not tokenized: tokens take a hundred times the memory of their characters.
+#: The maximum length of a formula; tokens take a hundred times the memory of their characters.
 MAX_CHARACTERS = 50_000
 
-#: The number of characters of unused formulas that are cached.
+#: The number of characters of recent but unused formulas to cache.
 RECENT = 32_768
 
 
 class _Formulas:
-    """The formulas in use, and the most recently parsed ones."""
+    """A cache of the formulas in use and the most recently parsed ones."""
 
     def __init__(self) -> None:
         self.used: WeakValueDictionary[str, Formula] = WeakValueDictionary()
@@ -50,7 +50,7 @@ _formulas = _Formulas()
 def parse_formula(text: str) -> Formula:
     """Parse a formula; never raises, errors are in ``problems``.
 
-    Formulas are cached only while entries use them; otherwise an editor would keep every typed text.
+    Weakly cached: otherwise an editor would accumulate every typed text.
     """
     formula = _formulas.used.get(text)
     if formula is None:
@@ -84,7 +84,7 @@ def _parsed(text: str) -> Formula:
 
 
 def _refused(text: str, message: str, significant: list[Token] | None) -> Formula:
-    """A formula without a tree, with its words if it was cut into tokens."""
+    """A formula without a tree; it has words if it was tokenized."""
     problem = SyntaxProblem(SyntaxProblemKind.TOO_LARGE, message, 0, len(text))
     return Formula(text, lambda: (None, (problem,)), significant, [])
 
@@ -92,10 +92,10 @@ def _refused(text: str, message: str, significant: list[Token] | None) -> Formul
 def _tree_and_problem(
     text: str, expression: list[Token], marked: list[Token], fed: list[Token], problem: SyntaxProblem | None
 ) -> tuple[Expr | None, SyntaxProblem | None]:
-    """The tree and the single reported problem, given the problems found before parsing."""
+    """The tree and the one reported problem, given the problems from before parsing."""
     tree, culprit = formula_table().parse(fed)
     if culprit is not None:
-        # of two problems the cause is reported: a comment that hides the closing bracket, not the missing bracket
+        # report the cause, such as a comment that hides the closing bracket, not the missing bracket
         if problem is None or problem.kind is SyntaxProblemKind.TRAILING_SEMICOLON:
             problem = diagnose(text, expression, fed, culprit)
         return tree, problem
@@ -108,7 +108,7 @@ def _tree_and_problem(
     return tree, problem or suspicious_problem(text, marked, tree)
 
 
-#: Problems of a text that is otherwise an expression.
+#: Problems of texts that still have a useful tree.
 _KEEPS_TREE = frozenset(
     {SyntaxProblemKind.TRAILING_SEMICOLON, SyntaxProblemKind.LINE_COMMENT, SyntaxProblemKind.BAD_NUMBER}
 )

@@ -1,7 +1,7 @@
-"""The parser of the bodies of C++ functions, with the grammar in ``grammar/statements.lark``.
+"""Parse the bodies of C++ functions with the grammar in ``grammar/statements.lark``.
 
-A statement outside of the grammar becomes an unknown statement, up to its semicolon or closing brace, and parsing
-continues after it. No text raises an error.
+A statement outside the grammar becomes an unknown statement that extends to its semicolon or closing brace. No text
+raises an error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from derivlint.formula.parsing.parse_table import ParseTable, described
 from derivlint.formula.vocabulary import KEYWORD, SEMICOLON, Token
 from derivlint.grammar import grammar_text
 
-#: What begins a construct of the grammar.
+#: Keywords that begin a statement.
 _WORDS = {
     "return": "RETURN",
     "break": "JUMP",
@@ -45,18 +45,18 @@ _WORDS = {
     "for": "FOR",
     "while": "WHILE",
 }
-#: Longer bodies are not understood; PyTorch's longest has about 3,000 tokens.
+#: The maximum number of tokens of a body; PyTorch's longest has about 3,000.
 MAX_TOKENS = 30_000
-#: Deeper braces are not understood: a lambda in a lambda is read again with each around it.
+#: The maximum nesting of braces: a nested lambda is parsed once more for each lambda around it.
 MAX_BRACES = 40
-#: So many statements of one body may be unknown; each costs another reading of the body.
+#: The maximum number of unknown statements in a body; each costs another parse of the body.
 MAX_UNKNOWN = 12
 _AFTER_DECLARED = frozenset({"=", ";", "(", "{", ",", ":"})
 _MODIFIERS = frozenset({"const", "constexpr", "static", "volatile"})
 
 
 def statement_grammar() -> str:
-    """The grammar of statements, with that of the expressions in them."""
+    """The grammar of statements, including that of expressions."""
     return f"{grammar_text('statements')}\n{grammar_text('formula')}"
 
 
@@ -67,12 +67,12 @@ def _table() -> ParseTable:
 
 
 def parse_body(tokens: list[Token], start: int, end: int) -> Block:
-    """The statements of a body, given its tokens without blanks and comments, and without its own braces.
+    """Parse a body from its tokens, without blanks, comments and its own braces.
 
     Args:
         tokens: the tokens.
-        start: where the body begins.
-        end: where it ends.
+        start: the start offset of the body.
+        end: its end offset.
     """
     if len(tokens) > MAX_TOKENS or _braces(tokens) > MAX_BRACES:
         return Block(start, end, (UnknownStatement(start, end, (), True),))
@@ -80,7 +80,7 @@ def parse_body(tokens: list[Token], start: int, end: int) -> Block:
 
 
 def _braces(tokens: list[Token]) -> int:
-    """How deep braces are nested."""
+    """The maximum nesting of braces."""
     nested = deepest = 0
     for token in tokens:
         nested += (token.type == "LBRACE") - (token.type == "RBRACE")
@@ -89,7 +89,7 @@ def _braces(tokens: list[Token]) -> int:
 
 
 def _body(tokens: list[Token], start: int, end: int) -> Block:
-    """The statements of tokens in which declarations and angle brackets are marked, but no lambdas."""
+    """Parse tokens in which declarations and angle brackets are marked, but no lambdas."""
     if not tokens:
         return Block(start, end, ())
     fed, _ = mark_lambdas(tokens)
@@ -112,7 +112,7 @@ def _unknown(tokens: list[Token]) -> UnknownStatement:
 
 
 def _content(tokens: list[Token]) -> tuple[tuple[Name, ...], bool]:
-    """The identifiers among tokens, and whether there is a return."""
+    """The identifiers among tokens, and whether there is a ``return``."""
     names: list[Name] = []
     returns = False
     for token in tokens:
@@ -131,12 +131,12 @@ def _unknown_token(tokens: list[Token]) -> Token:
 
 
 def _without_statement(fed: list[Token], ends: dict[int, int], culprit: Token) -> tuple[list[Token], dict[int, int]]:
-    """The tokens with the innermost statement around one as an unknown one, and where statements end in them."""
+    """Replace the innermost statement around a token by an unknown one; return the tokens and the statement ends."""
     at = next((index for index, token in enumerate(fed) if token is culprit), len(fed) - 1)
     first = max((begin for begin, end in ends.items() if begin <= at < end), default=0)
     after = ends.get(first, len(fed))
     if fed[first].type == "UNKNOWN":
-        # what is around it is not understood either
+        # that statement is already replaced: replace the whole body
         first, after = 0, len(fed)
     removed = after - first - 1
     moved = {
@@ -148,7 +148,7 @@ def _without_statement(fed: list[Token], ends: dict[int, int], culprit: Token) -
 
 
 class _Outline:
-    """Finds where the statements of a body end, and marks the words that begin them."""
+    """Finds statement boundaries, and marks the keywords that begin statements."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens = tokens
@@ -159,7 +159,7 @@ class _Outline:
         self.deepest = 0
 
     def outlined(self) -> tuple[list[Token], dict[int, int]]:
-        """The tokens with the words that begin statements as such, and the index after each statement by its first."""
+        """The tokens with statement keywords marked, and the end index of each statement by its start index."""
         index = 0
         while index < len(self.tokens):
             index = self._statement(index)
@@ -176,7 +176,7 @@ class _Outline:
         return min(after, len(self.tokens))
 
     def _statement(self, index: int) -> int:
-        """Pass one statement on; the index after it, that of the end where statements are nested too deeply."""
+        """Copy one statement; return the index after it, or the end if statements are nested too deeply."""
         begin = len(self.out)
         self._nested += 1
         self.deepest = max(self.deepest, self._nested)
@@ -220,7 +220,7 @@ class _Outline:
         return index
 
     def _simple(self, index: int) -> int:
-        """A statement up to its semicolon; one of a macro that has none gets one."""
+        """Copy a statement up to its semicolon; insert one after a macro call without it."""
         first = index
         assigns = False
         while index < len(self.tokens) and self.tokens[index].type != SEMICOLON:
@@ -237,7 +237,7 @@ class _Outline:
                 self.out.append(Token(SEMICOLON, ";", end, end))
                 return after
             index = after
-        # a brace that nothing opened is passed on, to be refused
+        # pass an unmatched brace on for the parser to reject
         return self._copy(index, index + 1) if self._type(index) == SEMICOLON or index == first else index
 
     def _is_bare_macro(self, first: int, after: int) -> bool:
@@ -251,7 +251,7 @@ class _Outline:
         )
 
     def _unknown(self, index: int) -> int:
-        """A statement of a kind that the grammar does not have: up to its semicolon or the last of its blocks."""
+        """Copy a statement that the grammar lacks, up to its semicolon or its last block."""
         first = index
         while index < len(self.tokens):
             kind = self._type(index)
@@ -272,18 +272,18 @@ class _Outline:
 
 
 def _is_macro(tokens: list[Token], index: int) -> bool:
-    """Whether a macro is called at an index, by its name."""
+    """Whether a macro call starts at an index, judging by its name."""
     following = tokens[index + 1].type if index + 1 < len(tokens) else ""
     return tokens[index].type == "IDENT" and tokens[index].text.isupper() and following == "LPAR"
 
 
 def _with_declarations(tokens: list[Token]) -> list[Token]:
-    """The tokens with each ``const auto& x`` at the begin of a statement as one."""
+    """Join each declarator such as ``const auto& x`` at the start of a statement into one token."""
     marked: list[Token] = []
     partner = partners(tokens)
     index = 0
     begins = True
-    #: the type of the declaration that the statement is, and the bracket depth in it
+    #: the type of the current declaration, if any
     type_words: tuple[str, ...] | None = None
     nested = 0
     after_macro = -1
@@ -331,14 +331,14 @@ def _with_declarations(tokens: list[Token]) -> list[Token]:
 
 
 def _is_outermost(tokens: list[Token], begin: int, index: int, partner: dict[int, int]) -> bool:
-    """Whether no bracket that was opened since the begin is open at an index."""
+    """Whether all brackets opened since ``begin`` are closed at ``index``."""
     while begin < index:
         begin = partner.get(begin, begin) + 1
     return begin == index
 
 
 def _next_declared(tokens: list[Token], index: int) -> tuple[Name, int] | None:
-    """The variable after a comma in a declaration, ``b`` of ``Tensor a, b = x;``, and the index after it."""
+    """The variable after a comma in a declaration (``b`` of ``Tensor a, b = x;``), and the index after it."""
     if (
         index + 2 < len(tokens)
         and tokens[index + 1].type == "IDENT"
@@ -349,7 +349,7 @@ def _next_declared(tokens: list[Token], index: int) -> tuple[Name, int] | None:
 
 
 def _declared(tokens: list[Token], index: int, partner: dict[int, int]) -> tuple[Declared, int] | None:
-    """The declaration that begins at an index, and the index after it; or None."""
+    """The declaration that starts at an index and the index after it, or None."""
     if tokens[index].type == "LSQB" and tokens[index + 1 : index + 2] and tokens[index + 1].type == "LSQB":
         # an attribute: "[[maybe_unused]]"
         index = partner.get(index, index) + 1
@@ -391,7 +391,7 @@ def _declared(tokens: list[Token], index: int, partner: dict[int, int]) -> tuple
 
 
 def _after_angles(tokens: list[Token], index: int) -> int | None:
-    """The index after the ``>`` of a ``<`` in a type; None if it is none."""
+    """The index after the ``>`` that closes a ``<`` in a type, or None."""
     open_angles = 0
     while index < len(tokens):
         token = tokens[index]
@@ -411,13 +411,13 @@ def _after_angles(tokens: list[Token], index: int) -> int | None:
 
 
 class StatementBuilder(TreeBuilder):
-    """The callbacks of the parser of statements."""
+    """The callbacks of the statement parser."""
 
     def __init__(self, read_body: Callable[[list[Token], int, int], Block]) -> None:
-        """Build trees.
+        """Make a builder.
 
         Args:
-            read_body: reads the statements of a lambda: its tokens, where its body begins, where it ends.
+            read_body: parses the body of a lambda, given its tokens and its start and end offsets.
         """
         self._read_body = read_body
 

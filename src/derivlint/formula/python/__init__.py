@@ -1,5 +1,5 @@
-"""Texts that mix Python and C++.
+"""Parsing of texts that mix Python and C++.
 
-* ``parts.py``: the tokens and the parts of such a text.
-* ``reader.py``: the parser, the first one to read.
+* ``parts.py``: the tokens and the tree of such a text.
+* ``reader.py``: the parser; begin there.
 """

@@ -1,4 +1,4 @@
-"""The tokens of a text that mixes Python and C++, and its parts."""
+"""The tokens and the syntax tree of a text that mixes Python and C++."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ Kind = Literal[
 
 
 class Part(Struct, eq=False):
-    """A part of the text with its own parts.
+    """A node of the tree.
 
     Attributes:
         kind: its kind.
         start: the offset of its first character.
         end: the offset after its last character.
-        parts: its parts in source order; the bounds of a slice.
+        parts: its child nodes in source order; of a slice, its bounds.
         token: its characteristic token: an operator, a name, the literal itself.
-        text: the text of the token; operators of several words are separated by one blank.
+        text: the text of the token; words of an operator such as ``not in`` are separated by one blank.
     """
 
     kind: Kind
@@ -62,12 +62,12 @@ class Part(Struct, eq=False):
 
     @property
     def children(self) -> tuple[Part, ...]:
-        """Its parts without the bounds that a slice leaves out."""
+        """The child nodes, without omitted bounds of a slice."""
         return tuple(part for part in self.parts if part is not None)
 
     @property
     def dotted(self) -> str:
-        """``torch.nn.functional`` of such a name with members, empty for anything else."""
+        """The dotted name, such as ``torch.nn.functional``; empty for anything else."""
         names: list[str] = []
         part = self
         while part.kind == "member":
@@ -78,7 +78,7 @@ class Part(Struct, eq=False):
 
 
 class PythonComment(Struct, frozen=True):
-    """A comment of Python: ``# like this`` up to the end of the line."""
+    """A Python comment, ``# like this``, up to the end of the line."""
 
     start: int
     end: int
@@ -90,15 +90,15 @@ WALRUS = "WALRUS"
 ELLIPSIS = "ELLIPSIS"
 WORD = "WORD"
 PYTHON_STRING = "PYTHON_STRING"
-#: Operators and words that C++ does not have, or for other things.
+#: Keywords of Python that C++ lacks or uses differently.
 _WORDS = words("is in if else lambda for")
 _STRING_PREFIXES = words("f F r R b B fr rf Fr Rf u U")
-#: Two tokens side by side that are one operator of Python.
+#: Adjacent tokens that form one operator in Python.
 _JOINED = {("*", "*"): POWER, (":", "="): WALRUS}
 
 
 def python_tokens(text: str) -> tuple[list[Token], list[PythonComment]]:
-    """The tokens without blanks, and the comments of Python."""
+    """The tokens without blanks, and the Python comments."""
     comments: list[PythonComment] = []
     significant = list(_significant(text, 0, comments))
     joined = _joined(text, significant)
@@ -107,7 +107,7 @@ def python_tokens(text: str) -> tuple[list[Token], list[PythonComment]]:
 
 
 def _significant(text: str, offset: int, comments: list[PythonComment]) -> list[Token]:
-    """The tokens from an offset on; what C++ takes for a comment is a division and its divisor."""
+    """The tokens from an offset on; a C++ comment, ``//``, is a Python floor division."""
     made: list[Token] = []
     resume = offset
     for token in tokens(text[offset:]):
@@ -128,7 +128,7 @@ def _significant(text: str, offset: int, comments: list[PythonComment]) -> list[
 
 
 def _joined(text: str, significant: list[Token]) -> list[Token]:
-    """The tokens with operators of Python as one each."""
+    """Join the tokens that form one Python operator."""
     made: list[Token] = []
     index = 0
     while index < len(significant):
@@ -150,7 +150,7 @@ def _joined(text: str, significant: list[Token]) -> list[Token]:
             if following.type in ("STRING", "CHAR"):
                 kind, count = PYTHON_STRING, 2
         elif token.type == "SCOPE" and (following is None or following.type != "IDENT"):
-            # of a slice without bounds: x[::2]
+            # a slice without bounds: x[::2]
             made += (Token("COLON", ":", at, at + 1) for at in (token.start, token.start + 1))
             index += 1
             continue

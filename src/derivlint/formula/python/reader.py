@@ -1,4 +1,4 @@
-"""Reads a text that mixes Python and C++ by the precedences of both."""
+"""Parse a text that mixes Python and C++, by the operator precedences of both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from derivlint.formula.python.parts import (
 )
 from derivlint.formula.vocabulary import Token
 
-#: Texts with deeper brackets are not read, nor those whose parts have more levels.
+#: The maximum nesting of expressions, and the maximum depth of the tree.
 MAX_NESTING = 40
 MAX_DEPTH = 60
 _LEVELS = {
@@ -47,18 +47,18 @@ _CLOSED_BY = {"LPAR": "RPAR", "LSQB": "RSQB", "LBRACE": "RBRACE"}
 
 
 class _NotUnderstoodError(Exception):
-    """The text is neither."""
+    """The text is neither Python nor C++."""
 
 
 def read_python(text: str) -> tuple[Part | None, list[PythonComment]]:
-    """The parts of a text, None if it cannot be read; and its comments in Python's notation."""
+    """Parse a text; return its tree, or None if it does not parse, and its Python comments."""
     tokens, comments = python_tokens(text)
     reader = _PythonReader(tokens)
     try:
         whole = reader.whole()
     except _NotUnderstoodError:
         return None, comments
-    # chains of calls are read in a loop, and are translated level by level
+    # chains of calls are parsed in a loop but translated recursively
     return (whole if depth(whole) <= MAX_DEPTH else None), comments
 
 
@@ -92,7 +92,7 @@ class _PythonReader:
     # ---- expressions
 
     def whole(self) -> Part:
-        """The text as a whole, which may be several values."""
+        """Parse the whole text, which may be a tuple without parentheses."""
         first = self._expression()
         if self._kind == "COMMA":
             comma = self._tokens[self._index]
@@ -141,7 +141,7 @@ class _PythonReader:
 
     def _binary(self, left: Part, level: int) -> Part:
         token = self._next()
-        # assignments group from the right
+        # assignments are right-associative
         right = self._expression(level if level == _ASSIGNMENT else level + 1)
         kind: Kind = "assignment" if level == _ASSIGNMENT else "binary"
         if token.text in ("is", "is not"):
@@ -179,12 +179,12 @@ class _PythonReader:
             operand = self._unary()
             self._nesting -= 1
             if token.text == "not":
-                # of Python: not (a is b)
+                # as in Python: not (a is b)
                 while self._kind == WORD and _LEVELS.get(self._text) == _COMPARISON:
                     operand = self._binary(operand, _COMPARISON)
             return Part("unary", token.start, operand.end, (operand,), token, token.text)
         operand = self._postfix(self._primary())
-        # C++ has "^" for bits, with a lower precedence; who writes a power means the highest one
+        # in C++, "^" is bitwise xor with lower precedence; an author who means a power expects the highest
         if self._kind != POWER and self._text != "^":
             return operand
         token = self._next()
@@ -323,7 +323,7 @@ class _PythonReader:
         return Part("name", first.start, end, (), first, simple)
 
     def _template(self, end: int) -> int:
-        """The end of template arguments that follow, else the given one."""
+        """The end of template arguments that follow, or ``end`` if there are none."""
         level = 0
         while self._kind == "TEMPLATE_OPEN" or level:
             token = self._next()
