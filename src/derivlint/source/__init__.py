@@ -1,8 +1,8 @@
-"""Source text, spans in it, and lines and columns derived from offsets. Knows nothing about YAML.
+"""Source text, spans in it, and lines and columns derived from offsets; independent of YAML.
 
 ``SourceFile`` decodes a file; a ``Span`` is a range of code points. ``reading`` opens input, ``writing`` replaces files
-atomically and makes folders that only this user can write to, ``visible`` escapes control characters,
-``lazy`` has cached properties and bounded caches, ``records`` bases of records.
+atomically and checks that folders are private, ``visible`` escapes control characters, ``lazy`` has cached properties
+and bounded caches, ``records`` base classes of records.
 """
 
 from derivlint.source.file import Position, SourceFile, Span

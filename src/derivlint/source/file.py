@@ -1,4 +1,4 @@
-"""Places in a file, and its decoded text with its line index."""
+"""Spans and positions, and the decoded text of a file with its line index."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Span(NamedTuple):
 
     def shift(self, offset: int) -> Span:
         """The range moved by ``offset`` code points."""
-        # an edit moves thousands; the constructor of a named tuple takes twice as long
+        # an edit shifts thousands; the constructor of a named tuple takes twice as long
         return tuple.__new__(Span, (self.start + offset, self.end + offset))
 
     def cover(self, other: Span) -> Span:
-        """The smallest range that holds both."""
+        """The smallest range that contains both."""
         return Span(min(self.start, other.start), max(self.end, other.end))
 
     def contains(self, other: Span) -> bool:
@@ -33,13 +33,13 @@ class Span(NamedTuple):
 
 
 class Position(NamedTuple):
-    """A place as people read it: 1-based line and column, the column in code points."""
+    """A 1-based line and column for people, the column in code points."""
 
     line: int
     column: int
 
 
-#: Larger files are refused: the largest real file of the kind has 0.7 MB, and a check takes 140 bytes for each byte.
+#: The maximum size of a derivatives file: the largest real one has 0.7 MB, and a check takes 140 bytes per byte.
 MAX_SOURCE_BYTES = 3 * 1024 * 1024
 
 BOM = "\ufeff"
@@ -48,15 +48,15 @@ LINE_END = re.compile(r"\r\n?|\n")
 
 
 class SourceFile:
-    """The decoded text of one file and where its lines begin.
+    """The decoded text of one file with its line index.
 
-    The text keeps every code point of the file: a byte order mark is the character at offset 0, and line ends are
-    not translated, so that an edit of one range leaves every other byte as it was.
+    The text preserves every code point: a byte order mark is the character at offset 0, and line ends are not
+    translated, so an edit of one range leaves every other byte unchanged.
 
     Attributes:
         path: the file's name as messages show it.
         text: the decoded text; bytes that are not UTF-8 are replaced by U+FFFD, see ``undecodable``.
-        undecodable: the place of the first byte that is not UTF-8, or None.
+        undecodable: the span of the first byte that is not UTF-8, or None.
     """
 
     __slots__ = ("__dict__", "path", "text", "undecodable")
@@ -90,31 +90,31 @@ class SourceFile:
         r"""The offset at which each line begins; lines end with ``\n``, ``\r\n`` or a lone ``\r``."""
         text = self.text
         if "\r" not in text:
-            # the last one is where a line would begin after the end
+            # the last is the start of a line after the end
             return [*accumulate([len(line) + 1 for line in text.split("\n")], initial=0)][:-1]
         return [0, *(match.end() for match in LINE_END.finditer(text))]
 
     @cached_property
     def lowered(self) -> str:
-        """The text in small letters, to look for words in."""
+        """The text in lower case, for searches."""
         return self.text.lower()
 
     def replaced(self, span: Span, new: str) -> SourceFile:
-        """The file after an edit: with another text at a range."""
+        """The file with ``new`` in place of a range."""
         return SourceFile(self.path, "".join((self.text[: span.start], new, self.text[span.end :])))
 
     def line_at(self, offset: int) -> tuple[int, int]:
-        """The line that an offset is in, counted from 0, and where it begins."""
+        """The 0-based line of an offset, and the offset at which it begins."""
         line = bisect_right(self.line_starts, offset) - 1
         return line, self.line_starts[line]
 
     def position(self, offset: int) -> Position:
-        """Line and column of an offset, which may be the end of the text."""
+        """The line and column of an offset, which may be the end of the text."""
         line, start = self.line_at(offset)
         return Position(line + 1, offset - start + 1)
 
     def line(self, number: int) -> str:
-        """The text of a line (from 1) without its line end."""
+        """The text of a 1-based line without its line end."""
         starts = self.line_starts
         end = starts[number] if number < len(starts) else len(self.text)
         return self.text[starts[number - 1] : end].rstrip("\r\n")

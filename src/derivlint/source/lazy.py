@@ -1,6 +1,6 @@
-"""Lazy values: ``cached_property`` as it is from Python 3.12 on, memoized functions, lazy exports of packages.
+"""Lazy values: ``cached_property`` as of Python 3.12, memoized functions, lazy exports of packages.
 
-``cached_property`` of earlier releases takes a lock at each first access, which costs more than most values here.
+Before 3.12, ``cached_property`` takes a lock at each first access, which costs more than most values here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property:  # noqa: N801 -- it stands in for that of the standard library
-        """A property that is computed at the first access and then is an attribute of the instance."""
+        """A property that is computed at first access and stored as an attribute of the instance."""
 
         def __init__(self, compute: Any) -> None:
             self.func = compute
@@ -36,7 +36,7 @@ else:
 
 
 def memoized(find: Callable[[S], T]) -> Callable[[S], T]:
-    """A function of one immutable object whose result is kept with the object, as that of a cached property is."""
+    """Memoize a function of one immutable object; the result is stored on the object."""
     name = f"{find.__module__}.{find.__qualname__}"
 
     @wraps(find)
@@ -51,7 +51,7 @@ def memoized(find: Callable[[S], T]) -> Callable[[S], T]:
 
 
 class Bounded(dict[S, T]):
-    """A cache that is emptied when it is full: texts of users have no end."""
+    """A cache that is cleared when full, for keys that come from users."""
 
     MOST = 8192
 
@@ -62,11 +62,11 @@ class Bounded(dict[S, T]):
 
 
 def lazy_exports(package: str, names: Mapping[str, str]) -> Callable[[str], object]:
-    """The ``__getattr__`` of a package whose modules are loaded at the first access to one of their names.
+    """Make the ``__getattr__`` of a package that imports a module when one of its names is first accessed.
 
     Args:
         package: its name.
-        names: the names that it has of each module, with blanks between them.
+        names: the exported names of each module, separated by blanks.
     """
     homes = {name: module for module, listed in names.items() for name in listed.split()}
 

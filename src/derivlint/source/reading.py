@@ -1,4 +1,4 @@
-"""Opens input: regular files of bounded size, and special files named on the command line.
+"""Open input: regular files of bounded size, and special files named on the command line.
 
 Every path that a command, a configuration, an editor or a repository names is opened here. A pipe, device or socket
 could block or be endless; it is read only if the command line names it below ``/dev`` or ``/proc``, as shells do for
@@ -13,32 +13,32 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-#: Larger files are refused: the largest real file of the kind has 0.7 MB.
+#: The maximum number of bytes of any input file.
 MAX_BYTES = 64 * 1024 * 1024
 
 #: The path prefixes of pipes and devices.
 _SPECIAL = ("/dev/", "/proc/")
-#: File systems whose regular files may block, or be private to this process.
+#: File systems whose regular files may block or be private to this process.
 _OF_THE_SYSTEM = ("/proc/", "/sys/")
 #: Other names of open file descriptors.
 _DESCRIPTORS = ("/dev/fd/", "/dev/std")
-#: The names of that kind on the command line.
+#: The special paths that the command line names.
 _accepted: set[str] = set()
 
 
 class SourceError(Exception):
-    """A file that cannot be read at all (missing, a folder, no permission, too large); ``str()`` says why."""
+    """A file that cannot be read (missing, a folder, no permission, too large); ``str()`` is the reason."""
 
 
 def accept_special(path: str | Path) -> None:
-    """Let a path that the command line names be a pipe or a device, if its name says so."""
+    """Allow a path of the command line to be a pipe or a device, if its prefix says so."""
     name = os.fspath(path)
     if name.startswith(_SPECIAL):
         _accepted.add(name)
 
 
 def forget_accepted() -> None:
-    """Begin another command line in this process."""
+    """Forget accepted special paths, for another command line in this process."""
     _accepted.clear()
 
 
@@ -56,14 +56,14 @@ def open_input(path: str | Path, *, follow: bool = True) -> BinaryIO:
     name = os.fspath(path)
     if name in _accepted:
         return open(name, "rb")
-    # some devices act when they are opened
+    # opening some devices has side effects
     _require_regular(os.stat(name).st_mode)
     if os.name == "posix":
         absolute = os.path.abspath(name)
         if absolute.startswith((*_OF_THE_SYSTEM, *_DESCRIPTORS)) or os.path.realpath(name).startswith(_OF_THE_SYSTEM):
             raise OSError(errno.EINVAL, "it is not a regular file")
     flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    # a pipe may have taken its place: opening that would wait for a writer
+    # a pipe may replace the file meanwhile: opening it would wait for a writer
     flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
     handle = os.open(name, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
     try:
@@ -90,7 +90,7 @@ def read_input(path: str | Path, limit: int = MAX_BYTES, *, follow: bool = True)
         follow: whether it may be a link.
 
     Raises:
-        OSError: it cannot be read, is not a regular file, or is larger.
+        OSError: it cannot be read, is not a regular file, or exceeds the limit.
         ValueError: the path is malformed, such as one with a null character.
     """
     with open_input(path, follow=follow) as stream:
@@ -110,7 +110,7 @@ def read_bytes(path: str | Path, shown: str, limit: int = MAX_BYTES) -> bytes:
         limit: the maximum number of bytes.
 
     Raises:
-        SourceError: it cannot be read, is not a regular file, or is larger.
+        SourceError: it cannot be read, is not a regular file, or exceeds the limit.
     """
     try:
         return read_input(path, limit)

@@ -1,4 +1,4 @@
-"""Bases of records and enumerations, for equality by some fields and for fast hashes."""
+"""Base classes of records and enumerations: equality by some fields, fast hashes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 
 class KeyedEquality:
-    """A base that comes before ``Struct``: equality, order and hash are those of :meth:`identity`."""
+    """A mixin ahead of ``Struct`` that compares, orders and hashes by :meth:`identity`."""
 
     __slots__ = ()
 
     def identity(self) -> tuple[Any, ...]:
-        """The values of the fields that are compared."""
+        """The values of the compared fields."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
@@ -28,6 +28,6 @@ class KeyedEquality:
 
 
 class Choice(Enum):
-    """An enumeration with the hash of every object: that of ``Enum`` is a function of Python, called at each lookup."""
+    """An enumeration that hashes by identity: ``Enum.__hash__`` is a Python function, called at each lookup."""
 
     __hash__ = object.__hash__

@@ -1,36 +1,36 @@
-"""Escaping of the user's text for terminals and logs; no other module decides which characters are escaped.
+"""Escape user text for terminals and logs; no other module decides which characters are escaped.
 
-A name, a message or a source line may hold anything. What steers a terminal (control codes), reorders or hides text
-(bidirectional marks, zero-width characters) or ends a line where no line ends (CR, NEL, U+2028) is shown as a Python
-escape. So are the marks by which build servers know commands in a log: GitHub and Azure take ``##[...]`` and
-``##vso[...]`` anywhere in a line, TeamCity ``##teamcity[...]``, and GitHub ``::error::`` after leading blanks
-(``ActionCommand.cs`` of actions/runner, ``Command.cs`` of azure-pipelines-agent).
+Names, messages and source lines may contain anything. Control codes, characters that reorder or hide text
+(bidirectional marks, zero-width characters) and unusual line ends (CR, NEL, U+2028) become Python escapes. So do the
+markers of build server commands: GitHub and Azure take ``##[...]`` and ``##vso[...]`` anywhere in a line, TeamCity
+``##teamcity[...]``, and GitHub ``::error::`` after leading blanks (``ActionCommand.cs`` of actions/runner,
+``Command.cs`` of azure-pipelines-agent).
 """
 
 from __future__ import annotations
 
 import re
 
-#: Characters that draw nothing although Python calls them printable: joiners and fillers, not variation selectors.
+#: Invisible characters that Python considers printable: joiners and fillers, not variation selectors.
 _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0]")
-#: The first ``#`` of a command of Azure, GitHub (``##[``) or TeamCity.
+#: The first ``#`` of an Azure, GitHub (``##[``) or TeamCity command.
 _MARK = re.compile(r"#(?=#[\w.-]*\[)")
-#: A command of GitHub, which C++ that begins with a qualified name of a well-known namespace is not.
+#: A GitHub command, as opposed to a qualified C++ name such as ``::at::Tensor``.
 _COMMAND = re.compile(r"^([ \t]*):(?=:(?!(?:at|c10|std|torch)::))", re.MULTILINE)
 
 
 def visible(text: str) -> str:
-    """A text as a part of a line: everything that is not plainly visible is escaped, line ends and tabs too."""
+    """Escape a text for use within a line: all invisible characters, line ends and tabs included."""
     return _shown(text, "")
 
 
 def visible_line(text: str) -> str:
-    """A text as a whole line, which is not a command for a build server either."""
+    """Escape a text for use as a whole line, build server commands included."""
     return _COMMAND.sub(r"\1\\x3a", _shown(text, ""))
 
 
 def visible_page(text: str) -> str:
-    """A text of several lines whose line ends and tabs are layout; every line is made visible."""
+    """Escape a text of several lines; line ends and tabs stay."""
     return _COMMAND.sub(r"\1\\x3a", _shown(text, "\n\t"))
 
 
@@ -43,7 +43,7 @@ def _shown(text: str, layout: str) -> str:
 
 
 def visible_json(text: str) -> str:
-    """JSON text that says the same and shows everything: what is not visible in its strings is an escape."""
+    """Escape invisible characters in JSON text by JSON escapes, which leaves its value unchanged."""
     if not text.isascii() or "\x7f" in text:
         text = "".join(char if char.isprintable() or char in "\n\t\r" else _in_json(char) for char in text)
         text = _INVISIBLE.sub(lambda match: _in_json(match[0]), text)
@@ -51,9 +51,9 @@ def visible_json(text: str) -> str:
 
 
 def visible_xml(text: str) -> str:
-    """XML text that says the same and shows everything: what is not visible is a reference, line ends too.
+    """Escape invisible characters in XML text, line ends included, by character references.
 
-    A character that XML 1.0 does not have is escaped as in other text.
+    A character that XML 1.0 excludes becomes a Python escape.
     """
     if not text.isprintable():
         text = "".join(char if char.isprintable() else _in_xml(char) for char in text)
@@ -64,7 +64,7 @@ def visible_xml(text: str) -> str:
 
 
 def escaped(char: str) -> str:
-    r"""A character as Python's escape for it: ``\x1b``, ``\u2028``, ``\udcff``."""
+    r"""The Python escape of a character: ``\x1b``, ``\u2028``, ``\udcff``."""
     return char.encode("unicode_escape").decode("ascii")
 
 

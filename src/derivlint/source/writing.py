@@ -1,7 +1,7 @@
-"""Files that are written as a whole or not at all, and that stay written; folders that only one user can write to.
+"""Atomic and durable writing of files; folders that only one user can write to.
 
-A file is written beside its place, brought to the disk, and moved there. What a run that was killed leaves beside files
-is removed by the next run that writes into the folder.
+A file is written under a temporary name in its folder, synced, and renamed. Temporary files of killed runs are removed
+by the next run that writes into the folder.
 """
 
 from __future__ import annotations
@@ -17,35 +17,34 @@ from pathlib import Path
 
 from derivlint.source.reading import open_input
 
-#: Begins the names of files that are not in their place yet.
+#: The prefix of temporary files.
 PREFIX = ".new-"
-#: Such a name: the machine, the process that writes it, and what tells its files apart.
+#: The name of a temporary file: machine, process, run and a suffix that is unique in the process.
 _NAME = re.compile(
     re.escape(PREFIX) + r"(?P<host>[A-Za-z0-9]+)-(?P<process>[1-9][0-9]{0,9})-(?P<run>[0-9a-f]{8})[0-9a-f]{8}"
 )
-#: What file systems say that cannot bring a folder or attributes to the disk.
+#: Errors of file systems that cannot sync folders or copy attributes.
 _UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF})
-#: Tells the files of this process from those of an earlier one of the same number, as containers have them.
+#: Distinguishes this process from earlier ones with the same number, which is common in containers.
 _RUN = os.urandom(4).hex()
 
 
 class ChangedError(OSError):
-    """A file is no longer what it was when it was read."""
+    """A file differs from what was read."""
 
     def __init__(self) -> None:
         super().__init__(errno.EBUSY, "it has changed since it was read")
 
 
 def write_file(path: Path, data: bytes, *, expected: bytes | None = None) -> None:
-    """Write a file that a user named: through links to it, and only if it may be written.
+    """Write a file that a user named: follow links to it, and refuse if it is read-only.
 
-    Moving a file into the place of a read-only one would work, since it is the folder that is written then. It is
-    refused, since someone has protected that file.
+    A rename over a read-only file would succeed, since it only writes to the folder; the file is protected on purpose.
 
     Args:
         path: the file, which keeps its permissions; it need not exist.
-        data: what is to be in it.
-        expected: what has to be in it before, None for anything.
+        data: its new content.
+        expected: its required present content, None for any.
 
     Raises:
         OSError: it cannot be written, or is not a regular file; :class:`ChangedError` where it is not as expected.
@@ -69,7 +68,7 @@ def is_protected(path: Path, mode: int) -> bool:
 
     Args:
         path: the file.
-        mode: its mode; the superuser may write anything, and should not.
+        mode: its mode, which counts for the superuser too.
     """
     return not mode & 0o222 or not os.access(path, os.W_OK)
 
@@ -77,16 +76,16 @@ def is_protected(path: Path, mode: int) -> bool:
 def replace_file(
     path: Path, data: bytes, *, mode: int | None = None, expected: bytes | None = None, durable: bool = True
 ) -> None:
-    """Write a file beside its place, then move it there; whatever fails, the file is the old one or the new one.
+    """Replace a file atomically: after any failure it has either the old or the new content.
 
-    A link at that place is replaced, not followed. Other names of the same file (hard links) keep what they have.
+    A symbolic link is replaced, not followed. Hard links to the file keep the old content.
 
     Args:
         path: the file.
-        data: what is to be in it.
-        mode: its permissions; by default those that it has, and those of the process for a new file.
-        expected: what has to be in it before, None for anything.
-        durable: whether the new file has to outlast a crash of the machine; caches need not.
+        data: its new content.
+        mode: its permissions; by default unchanged, or those of the process for a new file.
+        expected: its required present content, None for any.
+        durable: whether to sync, so that the new file survives a crash of the machine; caches need not.
 
     Raises:
         OSError: it cannot be written; :class:`ChangedError` where it is not as expected.
@@ -119,16 +118,16 @@ def replace_file(
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the files that runs of derivlint on this machine left when they were killed, and nothing else.
+    """Remove the temporary files of killed runs on this machine, and nothing else.
 
-    A file is one of those if it is a regular file of this user without another name, is called as such files are, and
-    the process that its name speaks of is no longer there. What cannot be removed stays.
+    A leftover is a regular file of this user without other hard links, whose name matches and whose process no longer
+    runs. Failures to remove are ignored.
 
     Args:
-        folder: the folder; what is below it is left alone.
+        folder: the folder, without its subfolders.
     """
     if os.name == "nt":
-        # asking there whether a process runs ends it
+        # on Windows, os.kill(pid, 0) would end the process
         return
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -142,13 +141,13 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _host() -> str:
-    """The machine's name, as far as it can be part of a file's name."""
+    """The machine's name, restricted to characters of file names."""
     name = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
     return re.sub(r"[^A-Za-z0-9]", "", name)[:64] or "local"
 
 
 def _is_running(process: int, run: str) -> bool:
-    """Whether a process is still there; a number that was given again counts, but for this very process."""
+    """Whether a process exists; a reused number counts, except that of this process."""
     if process == os.getpid():
         return run == _RUN
     try:
@@ -176,18 +175,18 @@ def _content(path: Path) -> bytes | None:
 
 
 def _adopt(name: Path, path: Path, before: os.stat_result) -> None:
-    """Give a new file the owner, attributes and permissions of the one that it replaces, as far as that is allowed."""
+    """Give a new file the owner, attributes and permissions of the old one, as far as permitted."""
     mode = stat.S_IMODE(before.st_mode)
     after = os.lstat(name)
     if hasattr(os, "chown") and (after.st_uid, after.st_gid) != (before.st_uid, before.st_gid):
         try:
             os.chown(name, before.st_uid, before.st_gid)
         except OSError:
-            # what is run as its owner must not be run as another one
+            # drop setuid and setgid if the owner cannot be preserved
             mode &= 0o777
     if hasattr(os, "listxattr"):
         with suppress(OSError):
-            # lists of access rights are attributes, too
+            # access control lists are extended attributes too
             for attribute in os.listxattr(path):
                 with suppress(OSError):
                     os.setxattr(name, attribute, os.getxattr(path, attribute))
@@ -195,13 +194,13 @@ def _adopt(name: Path, path: Path, before: os.stat_result) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk, where the system can do that."""
+    """Sync the entries of a folder, if the system supports that."""
     if os.name == "nt":
         return
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except PermissionError:
-        # who may write to a folder need not be allowed to read it
+        # a writable folder may be unreadable
         return
     try:
         os.fsync(handle)
@@ -212,12 +211,12 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-#: Permissions of other users to write.
+#: The write permissions of other users.
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def is_made_by_user(path: Path) -> bool:
-    """Whether a path is a regular file of this user, and not a link."""
+    """Whether a path is a regular file of this user, not a link."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -226,7 +225,7 @@ def is_made_by_user(path: Path) -> bool:
 
 
 def is_own(path: Path) -> bool:
-    """Whether a file or folder is this user's, and no one else can write to it; a link is not."""
+    """Whether a file or folder belongs to this user and no one else can write to it; False for links."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -237,7 +236,7 @@ def is_own(path: Path) -> bool:
 
 
 def not_private(folder: Path) -> str | None:
-    """The reason why other users can write to a folder, or None; without user numbers always None.
+    """The reason why other users can write to a folder, or None; always None without POSIX user ids.
 
     Args:
         folder: a folder that exists.
@@ -259,7 +258,7 @@ def not_private(folder: Path) -> str | None:
         return f'others can write to "{folder}"'
     for parent in Path(os.path.realpath(folder)).parents:
         mode = os.stat(parent).st_mode
-        # who can write to a folder without the sticky bit can rename what is in it, and put something else there
+        # without the sticky bit, anyone who can write to a folder can replace its files
         if mode & 0o002 and not mode & stat.S_ISVTX:
             return f'everybody can rename files in "{parent}"'
     return None
@@ -267,12 +266,12 @@ def not_private(folder: Path) -> str | None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock a folder against other processes that lock it, while the block runs.
+    """Hold an exclusive lock on a folder during the block.
 
     Raises:
         OSError: the folder cannot be written to.
     """
-    # Windows lacks it, where nothing is compiled
+    # Windows lacks fcntl, but nothing is compiled there
     import fcntl
 
     handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -284,7 +283,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def delete_oldest(place: Path, most: int) -> None:
-    """Delete the least recently used folders in a folder, down to a number.
+    """Delete all but the most recently used subfolders of a folder.
 
     Args:
         place: the folder.
@@ -293,7 +292,7 @@ def delete_oldest(place: Path, most: int) -> None:
     try:
         folders = sorted((path for path in place.iterdir() if path.is_dir()), key=lambda path: path.stat().st_mtime)
     except OSError:
-        # another process deletes as well
+        # another process deletes too
         return
     for folder in folders[:-most]:
         shutil.rmtree(folder, ignore_errors=True)
