@@ -1,15 +1,15 @@
-"""YAML as mappings, sequences and scalars with positions. Knows nothing about derivatives.
+"""YAML as mappings, sequences and scalars with positions; independent of derivatives.
 
 node
-    A mapping, sequence or scalar with its span in the text of its item (``nodes``, built by ``build``).
+    A mapping, sequence or scalar with its range in the text of its item (``nodes``, built by ``build``).
 item
-    A part of a plain list that is read on its own (``split``), so that edits elsewhere do not change its nodes.
+    An item of a top-level list, read on its own (``split``), so that edits elsewhere do not change its nodes.
 decode map
-    The span in the file of each character of a scalar (``decode``); ``rewrite`` edits scalars by it.
+    The source range of each decoded character of a scalar (``decode``); ``rewrite`` edits scalars with it.
 problem
-    Text that is not YAML, in terms of formulas (``nodes``, ``syntax``).
+    An error in the YAML, explained for authors of formulas (``nodes``, ``syntax``).
 
-Begin with :mod:`derivlint.yaml_reader.reader`. ``pure`` reads texts that the parser in C refuses.
+Begin with :mod:`derivlint.yaml_reader.reader`. ``pure`` reads texts that the C parser rejects.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from derivlint.yaml_reader.nodes import Mapping, Pair, Scalar, Sequence, YamlNode, YamlProblem
     from derivlint.yaml_reader.reader import Document, PlacedNode, read_yaml
 
-# what is read from the cache needs the nodes at most
+# a cached check imports nothing but the nodes
 __getattr__ = lazy_exports(
     __name__,
     {

@@ -1,4 +1,4 @@
-"""From parser events to nodes, without recursion and within limits."""
+"""Build nodes from parser events, without recursion and within limits."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from derivlint.yaml_reader.text import line_end, quote, skip_properties, token_e
 
 
 class EventSource(Protocol):
-    """A YAML parser that hands out one event after the other, then None."""
+    """A YAML parser that returns one event at a time, then None."""
 
     def get_event(self) -> Any:
-        """The next event.
+        """Return the next event.
 
         Raises:
             ruamel.yaml.error.YAMLError: the text is not YAML.
@@ -34,7 +34,7 @@ class EventSource(Protocol):
 
 
 def open_events(text: str, *, pure: bool) -> EventSource:
-    """A parser of ``text``, in C unless ``pure`` or where the C extension is not installed."""
+    """A parser of ``text``: in C, or in Python if ``pure`` or if the C extension is not installed."""
     if not pure:
         try:
             from _ruamel_yaml import CParser  # type: ignore[import-not-found]
@@ -47,12 +47,12 @@ def open_events(text: str, *, pure: bool) -> EventSource:
     return PureParser(text)
 
 
-#: An entry with dispatch keys nests 4 deep; whoever walks the nodes may recurse this far.
+#: The maximum nesting, which code that walks nodes may recurse to; an entry with dispatch keys nests 4 deep.
 MAX_DEPTH: Final = 64
-#: native_functions.yaml has 27,000 nodes, and 3 MiB of what PyTorch's derivatives.yaml holds would have 90,000. A check
-#: takes up to 3 kB for each, with what is found in it.
+#: The maximum number of nodes: native_functions.yaml has 27,000, and 3 MiB of entries like PyTorch's have 90,000. A
+#: check takes up to 3 kB for each.
 MAX_NODES: Final = 150_000
-#: What all aliases of a file may stand for together: walks over the nodes visit a shared node each time.
+#: The maximum number of nodes that aliases expand to: walks visit a shared node once per alias.
 MAX_ALIASED_NODES: Final = 20_000
 
 _STYLES: Final[dict[str | None, ScalarStyle]] = {
@@ -64,20 +64,20 @@ _STYLES: Final[dict[str | None, ScalarStyle]] = {
     ">": "folded",
 }
 
-#: First characters of plain scalars whose type is a number, a date or ``=``, which may be impossible to build.
+#: First characters of plain scalars that SafeLoader may fail to build: numbers, dates and ``=``.
 _SUSPICIOUS: Final = frozenset("-+0123456789=")
 
 
 class OpenNode(NamedTuple):
-    """A mapping or list whose end was not read yet.
+    """A mapping or list whose end has not been read yet.
 
     Attributes:
         is_mapping: whether it is a mapping.
-        start: where it begins.
+        start: its start offset.
         tag: its tag.
-        flow: whether it is written with brackets.
-        anchor: the name that it has for aliases.
-        children: its nodes so far; of a mapping keys and values in turn.
+        flow: whether it is in flow style, with brackets.
+        anchor: its anchor, or None.
+        children: its nodes so far; of a mapping, keys and values alternate.
     """
 
     is_mapping: bool
@@ -88,7 +88,7 @@ class OpenNode(NamedTuple):
     children: list[YamlNode]
 
     def closed(self, end: int) -> Mapping | Sequence:
-        """The node, now that its end was read."""
+        """Make the node once its end has been read."""
         end = max(end, self.start)
         if self.is_mapping:
             iterator = iter(self.children)
@@ -97,12 +97,12 @@ class OpenNode(NamedTuple):
 
 
 class NodeBuilder:
-    """Builds the nodes of one text, which may be a part of a file.
+    """Builds the nodes of a file or a part of it.
 
     Attributes:
-        anchors: the nodes that anchors name so far.
-        problems: tags and values that cannot be built, a second document; reading went on or ended there.
-        count: how many nodes there are, those of other parts of the file included.
+        anchors: the anchored nodes so far.
+        problems: tags and values that cannot be built, and a second document.
+        count: the number of nodes, including those of other parts of the file.
     """
 
     def __init__(self, text: str, base: int, anchors: dict[str, YamlNode | OpenNode], count: int = 0) -> None:
@@ -115,11 +115,11 @@ class NodeBuilder:
         self._aliased = 0
 
     def build(self, source: EventSource) -> YamlNode | None:
-        """The root node, or None for a text without any.
+        """Build the root node; None for an empty text.
 
         Raises:
-            ReadError: a limit, or an alias that cannot be resolved.
-            ruamel.yaml.error.YAMLError: from the parser.
+            ReadError: a limit is exceeded, or an alias cannot be resolved.
+            ruamel.yaml.error.YAMLError: the text is not YAML.
         """
         text = self.text
         base = self.base
@@ -146,7 +146,7 @@ class NodeBuilder:
                     start = skip_properties(text, start, last_end)
                     if tag == "!":
                         tag, plain = None, True
-                    # libyaml's tags may end in a comma, which a flow collection takes for itself.
+                    # libyaml takes a comma as part of a tag, though it belongs to the flow collection.
                     if style == "plain" and value and text.startswith(value, last_end - len(value)):
                         start = last_end - len(value)
                 if style == "literal" or style == "folded":
@@ -208,7 +208,7 @@ class NodeBuilder:
         return root[0] if root else None
 
     def _resolve(self, name: str, span: Span, depth: int) -> YamlNode:
-        """The node that the alias at ``span`` stands for."""
+        """The node of the alias at ``span``."""
         node = self.anchors.get(name)
         if node is None:
             anchors = ", ".join(f'"{anchor}"' for anchor in list(self.anchors)[:5])
@@ -241,7 +241,7 @@ class NodeBuilder:
         return node
 
     def _extent(self, node: YamlNode) -> tuple[int, int]:
-        """The number of nodes ``node`` is with all its aliases written out, and how many levels of collections."""
+        """The number of nodes of ``node`` with all aliases expanded, and its number of levels."""
         extents = self._extents
         todo = [node]
         while todo:
@@ -262,7 +262,7 @@ class NodeBuilder:
         return extents[id(node)]
 
     def _check_scalar(self, scalar: Scalar, is_key: bool, begin: int) -> None:
-        """Report a scalar that SafeLoader cannot build a value of."""
+        """Report a scalar that SafeLoader cannot construct."""
         tag = scalar.tag
         if tag is None:
             if scalar.value == "=":
@@ -282,7 +282,7 @@ class NodeBuilder:
             self._report(scalar.within, f"{quote(scalar.value)} {reason}, as its tag {quote(_short(tag))} demands")
 
     def _report_tag(self, begin: int, node: YamlNode | OpenNode, node_kind: str) -> None:
-        """Report the tag among the properties that begin at ``begin``."""
+        """Report the tag in the properties that begin at ``begin``."""
         tag = node.tag
         assert tag is not None
         is_yaml_tag = tag.startswith(YAML_TAG) and tag[len(YAML_TAG) :] in _YAML_TYPES
@@ -291,7 +291,7 @@ class NodeBuilder:
         )
         place = self.text.find("!", begin, node.start)
         if place < 0:
-            # ruamel.yaml's parser lets ``!tag &anchor`` begin at the anchor.
+            # ruamel.yaml's parser reports the start of ``!tag &anchor`` at the anchor.
             place = max(self.text.rfind("!", 0, begin), 0)
             while place > 0 and self.text[place - 1] == "!":
                 place -= 1
@@ -321,7 +321,7 @@ def _short(tag: str) -> str:
 
 
 def _block_end(text: str, start: int, end: int) -> int:
-    """The place where a block scalar ends, if the blank lines that its parser took along do not count."""
+    """The end of a block scalar without the trailing blank lines that the parser includes."""
     last = end
     while last > start and text[last - 1].isspace():
         last -= 1
@@ -331,7 +331,7 @@ def _block_end(text: str, start: int, end: int) -> int:
 
 
 def _check_root_block(text: str, start: int, end: int) -> None:
-    """Refuse a document that is a block scalar without indentation, as PyYAML does.
+    """Reject a document that is an unindented block scalar, as PyYAML does.
 
     Raises:
         ReadError: its text begins in the first column.

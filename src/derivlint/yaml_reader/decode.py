@@ -1,8 +1,8 @@
-r"""The decode map of a scalar: which range of the file each decoded character comes from.
+r"""The decode map of a scalar: the source range of each decoded character.
 
-YAML changes text in four ways: a line end inside a scalar folds to a space, blank lines around it vanish into
-newlines, indentation is dropped, and escapes stand for other characters. The functions here decode a scalar once more,
-keeping places. A map is only given out if that decoding equals the value that the YAML parser found.
+YAML changes text in four ways: line ends inside a scalar fold to spaces, blank lines become newlines, indentation is
+dropped, and escapes denote other characters. The functions here decode a scalar again and track offsets. A map is
+returned only if this decoding equals the value from the YAML parser.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-#: For each decoded character the offset of its source and the offset after it.
+#: The start and end offsets of each decoded character in the source.
 DecodeMap: TypeAlias = tuple[list[int], list[int]]
 
-#: YAML 1.1's line ends; ``\r\n`` is one.
+#: YAML 1.1's line ends; ``\r\n`` counts as one.
 BREAKS = "\r\n\x85\u2028\u2029"
 _BLANKS = " \t"
 
@@ -37,20 +37,20 @@ class _Decoded:
         self.ends: list[int] = []
 
     def copy(self, text: str, start: int, end: int) -> None:
-        """Characters that stand for themselves."""
+        """Add characters that are written as they are."""
         self.chars.append(text[start:end])
         self.starts.extend(range(start, end))
         self.ends.extend(range(start + 1, end + 1))
 
     def put(self, char: str, start: int, end: int) -> None:
-        """One character that stands for ``text[start:end]``."""
+        """Add one character that is written as ``text[start:end]``."""
         self.chars.append(char)
         self.starts.append(start)
         self.ends.append(end)
 
 
 def written_end(text: str, end: int, style: str) -> int:
-    """Where the text ends that a scalar's value depends on: white space after a block may be a part of the value."""
+    """The end of the text that determines a scalar's value: trailing white space may belong to a block scalar."""
     if style in ("literal", "folded"):
         while end < len(text) and text[end].isspace():
             end += 1
@@ -58,7 +58,7 @@ def written_end(text: str, end: int, style: str) -> int:
 
 
 def decode_map(written: str, value: str, style: str) -> DecodeMap | None:
-    """The map of the scalar that is written so and decodes to ``value``, or None if there is no certain one."""
+    """The map of a scalar that is written as ``written`` and decodes to ``value``, or None if it is uncertain."""
     end = len(written)
     if not value:
         place = 0 if style == "plain" else min(1, end)
@@ -80,12 +80,12 @@ def break_end(text: str, offset: int) -> int:
 
 
 def _normal(text: str, offset: int) -> str:
-    """The decoded form of a kept line end at ``offset``."""
+    """The decoded form of the preserved line end at ``offset``."""
     return text[offset] if text[offset] in "\u2028\u2029" else "\n"
 
 
 def _decode_flow(text: str, start: int, end: int, quote: str) -> _Decoded | None:
-    """Plain and quoted scalars: line folding, and escapes if ``quote`` names a quoted style."""
+    """Decode a plain or quoted scalar: line folding, and escapes if ``quote`` is a quoted style."""
     decoded = _Decoded()
     offset = start
     special = {"": BREAKS + _BLANKS, "single": BREAKS + _BLANKS + "'", "double": BREAKS + _BLANKS + "\\"}[quote]
@@ -103,7 +103,7 @@ def _decode_flow(text: str, start: int, end: int, quote: str) -> _Decoded | None
         elif char == "\\":
             after = offset + 1
             if after < end and text[after] in BREAKS:
-                # An escaped line end joins the lines without a space; only blank lines after it count.
+                # An escaped line end joins the lines without a space, but blank lines after it become newlines.
                 offset = _fold(decoded, text, break_end(text, after), end, escaped=True)
                 continue
             width = _escape_width(text, after, end)
@@ -124,7 +124,7 @@ def _decode_flow(text: str, start: int, end: int, quote: str) -> _Decoded | None
 
 
 def _fold(decoded: _Decoded, text: str, offset: int, end: int, *, escaped: bool) -> int:
-    """Fold the line ends and indentation from ``offset`` on; return the offset at which the text resumes."""
+    """Fold the line ends and indentation from ``offset`` on; return the offset where the text resumes."""
     breaks = []
     while offset < end and text[offset] in BREAKS + _BLANKS:
         if text[offset] in BREAKS:
@@ -145,7 +145,7 @@ def _fold(decoded: _Decoded, text: str, offset: int, end: int, *, escaped: bool)
 
 
 def _escape_width(text: str, offset: int, end: int) -> int:
-    """The number of characters that belong to the escape after a backslash; 0 if it is none."""
+    """The number of characters of an escape after its backslash; 0 if it is invalid."""
     if offset >= end:
         return 0
     char = text[offset]
@@ -165,7 +165,7 @@ def _unescape(text: str, offset: int, width: int) -> str:
 
 
 class _DecodedLine(NamedTuple):
-    """A line of a block scalar: where it starts, its text after leading spaces, and its line end."""
+    """A line of a block scalar: its start, its text after leading spaces, and its line end."""
 
     start: int
     text: int
@@ -173,7 +173,7 @@ class _DecodedLine(NamedTuple):
 
 
 def _decode_block(text: str, value: str, *, folded: bool) -> _Decoded | None:
-    """Block scalars: the header, then the lines that are indented at least as far as the first."""
+    """Decode a block scalar: a header, then the indented lines."""
     header_end = _line_end(text, 0)
     header = text[1:header_end].split(maxsplit=1)[0] if text[1:2] in set("+-123456789") else ""
     if header_end >= len(text):
@@ -189,7 +189,7 @@ def _decode_block(text: str, value: str, *, folded: bool) -> _Decoded | None:
     else:
         spaces = longest
     if any(char.isdigit() for char in header):
-        # ``|2`` counts from the parent's indentation, which is not known here; the value shows how much was cut off.
+        # ``|2`` counts from the parent's indentation, which is unknown here, so infer the indentation from the value.
         spaces -= _leading_spaces(value)
     indent = max(spaces, 1)
     chomp = "+" if "+" in header else "-" if "-" in header else ""
@@ -197,7 +197,7 @@ def _decode_block(text: str, value: str, *, folded: bool) -> _Decoded | None:
 
 
 def _leading_spaces(value: str) -> int:
-    """The number of spaces the first line that is not blank begins with, or the longest line if all are blank."""
+    """The indentation of the first line that is not blank, or of the longest line if all are blank."""
     longest = 0
     for line in re.split("[\n\u2028\u2029]", value):
         spaces = len(line) - len(line.lstrip(" "))
@@ -229,7 +229,7 @@ def _lines(text: str, offset: int) -> Iterator[_DecodedLine]:
 
 def _decode_lines(text: str, content: int, indent: int, chomp: str, folded: bool) -> _Decoded:
     decoded = _Decoded()
-    # The line ends since the last line with text: its own, then those of blank lines.
+    # The line ends since the last line with text: first its own, then those of blank lines.
     pending: list[int] = []
     any_text = False
     was_blank = False
@@ -245,7 +245,7 @@ def _decode_lines(text: str, content: int, indent: int, chomp: str, folded: bool
             if line.end < len(text):
                 pending.append(line.end)
             continue
-        # A line that begins with a blank keeps the line ends around it in folded scalars too.
+        # In folded scalars too, the line ends around a line that begins with a blank are preserved.
         is_blank = text[begin] in _BLANKS
         if folded and any_text and not was_blank and not is_blank and pending and _normal(text, pending[0]) == "\n":
             if len(pending) == 1:

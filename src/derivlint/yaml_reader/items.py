@@ -1,4 +1,4 @@
-"""Finding the items of a top-level list in a file that is not YAML as a whole."""
+"""Find the items of a top-level list in a file that is not valid YAML as a whole."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _LINE_START = r"(?:(?<=[\n\r])|(?<![\s\S]))"
 
 
 class Items(Struct, frozen=True):
-    """The place where the items of a top-level list begin.
+    """The boundaries of the items of a top-level list.
 
     Attributes:
         starts: the offset of each ``- `` at the start of a line.
-        end: where the list ends: the end of the text, or a document marker.
+        end: the end of the list: the end of the text, or a document marker.
         problems: the problems around the items.
     """
 
@@ -28,10 +28,10 @@ class Items(Struct, frozen=True):
 
 
 def find_items(text: str, base: int) -> Items | None:
-    """The items of the list that the text is recognisably meant to be, else None."""
+    """The items of a text that is recognizably meant to be a list, or None."""
     item = re.compile(_LINE_START + r"-(?=[ \t\r\n]|\Z)")
     starts = [match.start() for match in item.finditer(text, base)]
-    # A byte order mark comes before the first item; a lookbehind cannot skip it.
+    # A lookbehind cannot skip a byte order mark before the first item.
     if (
         text[base : base + 1] == "-"
         and text[base + 1 : base + 2] in ("", " ", "\t", "\r", "\n")
@@ -55,7 +55,7 @@ def find_items(text: str, base: int) -> Items | None:
 
 
 def several_documents(text: str, start: int) -> YamlProblem:
-    """The problem of a second document that starts at ``start``."""
+    """The problem of a second document at ``start``."""
     return YamlProblem(
         YamlProblemKind.SEVERAL_DOCUMENTS,
         "a second YAML document starts here",
@@ -65,12 +65,12 @@ def several_documents(text: str, start: int) -> YamlProblem:
 
 
 def _is_prologue(text: str, start: int, end: int, problems: list[YamlProblem]) -> bool:
-    """Whether only comments, directives and ``---`` come before the first item, or an item without its blank."""
+    """Whether only comments, directives, ``---`` or an item without its blank precede the first item."""
     offset = start
     for line in re.split(r"(?<=[\n\r])", text[start:end]):
         stripped = line.strip()
         if stripped and not stripped.startswith("#") and not re.match(r"---(?:\s+#.*)?$|%YAML\s", stripped):
-            # ``-name: abs`` is a key; everything up to the next item belongs to it.
+            # ``-name: abs`` is a key, whose value extends to the next item.
             if not re.match(r"-[^\s-]", line):
                 return False
             problems.append(

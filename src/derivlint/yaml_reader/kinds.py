@@ -1,6 +1,6 @@
-"""Which type a scalar has: YAML 1.1's implicit resolution as PyYAML's SafeLoader does it.
+"""The type of a scalar by YAML 1.1's implicit resolution, as in PyYAML's SafeLoader.
 
-Follows yaml/resolver.py and yaml/constructor.py of PyYAML 6, because PyTorch's code generator loads the file with them:
+Follows yaml/resolver.py and yaml/constructor.py of PyYAML 6, because PyTorch's code generator loads the file with it:
 ``on`` and ``no`` are booleans, ``1:30`` is 90, ``1e3`` is a string (no dot), ``0o7`` is a string.
 """
 
@@ -25,7 +25,7 @@ _KIND_OF_TAG: dict[str, ScalarKind] = {
     YAML_TAG + "binary": "binary",
 }
 
-#: Words in the cases that YAML 1.1 allows: ``yes``, ``Yes``, ``YES``, but not ``yEs``. ``y`` and ``n`` are strings.
+#: Words in the spellings that YAML 1.1 allows: ``yes``, ``Yes``, ``YES``, not ``yEs``; ``y`` and ``n`` are strings.
 _WORDS: dict[str, ScalarKind] = {"": "null", "~": "null", "<<": "merge", "=": "other"}
 _WORDS.update((cased, "null") for cased in ("null", "Null", "NULL"))
 _WORDS.update(
@@ -34,7 +34,7 @@ _WORDS.update(
     for cased in (word, word.capitalize(), word.upper())
 )
 
-#: Only these first characters can begin a number or a date.
+#: The first characters of numbers and dates.
 _NUMBER_STARTS = frozenset("-+.0123456789")
 
 _FLOAT = (
@@ -60,7 +60,7 @@ _DATE = (
 
 @lru_cache(maxsize=1)
 def _number() -> re.Pattern[str]:
-    # ``$`` as in PyYAML: a value may end with a newline, as that of the block scalar ``! |`` does.
+    # ``$`` as in PyYAML: a newline may follow, as in the value of the block scalar ``! |``.
     return re.compile(f"(?:(?P<float>{_FLOAT})|(?P<int>{_INT})|(?P<timestamp>{_DATE}))$")
 
 
@@ -72,7 +72,7 @@ def resolve_kind(value: str) -> ScalarKind:
         if match is not None:
             return match.lastgroup  # type: ignore[return-value]
         return "str"
-    # A word is found with one newline after it too, as PyYAML's ``$`` does.
+    # One newline may follow a word, as with PyYAML's ``$``.
     return _WORDS.get(value.removesuffix("\n") if value != "\n" else value, "str")
 
 
@@ -82,7 +82,7 @@ def kind_of_tag(tag: str) -> ScalarKind:
 
 
 def construct_problem(value: str, kind: ScalarKind) -> str | None:
-    """The reason why SafeLoader cannot build a value of a kind other than ``str``, or None if it can."""
+    """The reason why SafeLoader cannot construct a scalar of a kind other than ``str``, or None."""
     try:
         if kind == "int":
             _check_int(value.replace("_", ""))
@@ -109,7 +109,7 @@ _REASONS: dict[str, str] = {
     "binary": "is not base64 text",
 }
 
-#: ``60 ** 174`` is the first power of 60 that no float can hold, and PyYAML multiplies with it.
+#: PyYAML multiplies by ``60 ** n`` for each group; ``60 ** 174`` is the first power that overflows a float.
 _MAX_FLOAT_GROUPS = 174
 
 

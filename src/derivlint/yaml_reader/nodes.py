@@ -1,7 +1,7 @@
-"""YAML nodes with places: scalars, sequences and mappings as a text writes them; duplicates and problems.
+"""YAML nodes with ranges: scalars, sequences and mappings as written, duplicate keys included; problems.
 
-Places are those in the text that a node was read from: a file, or one item of a list
-(:mod:`derivlint.yaml_reader.split`), whose nodes are the same wherever it is.
+Ranges are offsets in the text that a node was read from: a file, or one item of a list
+(:mod:`derivlint.yaml_reader.split`), whose nodes do not depend on its position in the file.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ ScalarStyle: TypeAlias = Literal["plain", "single", "double", "literal", "folded
 
 
 class YamlNode(Struct, frozen=True, eq=False):
-    """A node and its range in the text that it was read from.
+    """A node and its range in its text.
 
-    An aliased node is one shared object, with the place of its anchor. Properties (``&anchor``, ``!tag``) come before
-    a node and are not part of its range, so replacing the range keeps them.
+    An aliased node is one shared object, with the range at its anchor. Properties (``&anchor``, ``!tag``) come before a
+    node and are not part of its range, so replacing the range keeps them.
 
     Attributes:
         start: offset of the first character.
@@ -41,21 +41,21 @@ class YamlNode(Struct, frozen=True, eq=False):
 
     @property
     def within(self) -> Span:
-        """Its range in the text that it was read from.
+        """Its range in its text.
 
-        For quoted scalars with the quotes, for block scalars from the ``|`` or ``>``.
+        Includes the quotes of quoted scalars and the ``|`` or ``>`` of block scalars.
         """
         return Span(self.start, self.end)
 
 
 class Scalar(YamlNode, frozen=True, eq=False):
-    """A scalar: its decoded text, and where each decoded character comes from.
+    """A scalar: its decoded text, and the source range of each decoded character.
 
     Attributes:
         value: the decoded text.
         style: how it is written.
         text: the text that it was read from.
-        kind: the type that PyYAML's SafeLoader (YAML 1.1) gives the scalar; ``other`` if it has no such type.
+        kind: its type for PyYAML's SafeLoader (YAML 1.1), or ``other``.
     """
 
     value: str
@@ -68,14 +68,14 @@ class Scalar(YamlNode, frozen=True, eq=False):
 
     @property
     def exact(self) -> bool:
-        """Whether every decoded character has a known place."""
+        """Whether the source range of every decoded character is known."""
         return self._located != -1
 
     def offset(self, index: int) -> int:
-        """The offset of decoded character ``index``; ``len(value)`` gives the end of the last character.
+        """The source offset of the decoded character ``index``; ``len(value)`` gives the end of the last character.
 
-        A character that an escape produced has the offset of the escape; the space or newline of a folded line end has
-        the offset of that line end. In a scalar that is not ``exact`` every character has the scalar's start.
+        An escaped character has the offset of its escape; the space or newline of a folded line end, that of the line
+        end. In a scalar that is not ``exact``, every character has the scalar's start.
         """
         place = self._located
         if isinstance(place, tuple):
@@ -84,7 +84,7 @@ class Scalar(YamlNode, frozen=True, eq=False):
         return place + index if place >= 0 else self.start
 
     def range_of(self, start: int, end: int) -> Span:
-        """The range that decodes to ``value[start:end]``; if not ``exact``, the whole scalar's range."""
+        """The source range of ``value[start:end]``; the whole scalar's range if not ``exact``."""
         place = self._located
         if isinstance(place, tuple):
             first = self.offset(start)
@@ -95,13 +95,13 @@ class Scalar(YamlNode, frozen=True, eq=False):
 
     @property
     def _located(self) -> int | DecodeMap:
-        """The start of an unchanged text, -1 where the place is inexact, or the decode map from the start on."""
+        """The start of a text without changes, -1 if inexact, or the decode map relative to the start."""
         value, start = self.value, self.start
         length = self.end - start
         if self.style == "plain":
             if length == len(value) and self.text.startswith(value, start):
                 return start
-        # Every escape and every folding changes the length or a character, so equal text means one to one.
+        # Every escape and fold changes the length or a character, so equal text is mapped one to one.
         elif self.style in ("single", "double") and length - 2 == len(value) and self.text.startswith(value, start + 1):
             return start + 1
         return _decoded(self.text[start : written_end(self.text, self.end, self.style)], value, self.style) or -1
@@ -135,7 +135,7 @@ class Pair(NamedTuple):
 
     @property
     def within(self) -> Span:
-        """From the key's start to the value's end in the text; of an aliased value, the key's range."""
+        """The range from the key's start to the value's end; of an aliased value, the key's range."""
         return Span(
             self.key.start, max(self.key.end, self.value.end) if self.value.start >= self.key.end else self.key.end
         )
@@ -146,7 +146,7 @@ class Mapping(YamlNode, frozen=True, eq=False):
 
     Attributes:
         flow: whether it is written ``{a: b}``.
-        pairs: its pairs in file order; a key that occurs twice is there twice.
+        pairs: its pairs in file order, duplicates included.
     """
 
     flow: bool
@@ -176,10 +176,10 @@ class Mapping(YamlNode, frozen=True, eq=False):
 
 
 class YamlProblemKind(Enum):
-    """A problem in the YAML of a file."""
+    """The kinds of problems in YAML."""
 
     SYNTAX = "syntax"
-    #: nested too deep, or too large
+    #: too deeply nested, or too large
     LIMIT = "limit"
     #: not UTF-8, or with characters that YAML forbids
     ENCODING = "encoding"
@@ -189,11 +189,11 @@ class YamlProblemKind(Enum):
 
 
 class YamlProblem(Struct, frozen=True):
-    """One problem of the YAML of a file.
+    """A problem in the YAML of a file.
 
     Attributes:
         kind: the kind of problem.
-        message: the fact, one line.
+        message: the fact, on one line.
         span: its span.
         help: the cure.
         related: secondary spans, each with a description.
@@ -207,7 +207,7 @@ class YamlProblem(Struct, frozen=True):
 
 
 class ReadError(Exception):
-    """Reading cannot go on after ``problem``."""
+    """Reading cannot continue after ``problem``."""
 
     def __init__(self, problem: YamlProblem) -> None:
         super().__init__(problem.message)

@@ -1,4 +1,4 @@
-"""ruamel.yaml's scanner and parser in Python, set to read what libyaml reads: YAML 1.1 with libyaml's view of tabs."""
+"""ruamel.yaml's scanner and parser in Python, adapted to libyaml: YAML 1.1, and libyaml's treatment of tabs."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _ANCHOR_ENDS = frozenset(_ENDS + _BLANKS + "?:,]}%@`")
 
 
 class PureParser(Reader, Scanner, Parser):
-    """Events of a text; the reader, the scanner and the parser find each other in this one object."""
+    """A parser of a text; reader, scanner and parser are one object, as ruamel.yaml expects."""
 
     comment_handling = None
     processing_version = (1, 1)
 
-    # YAML 1.1 counts NEL, LS and PS as line ends.
+    # In YAML 1.1, NEL, LS and PS are line ends.
     forward = Reader.forward_1_1
 
     def __init__(self, text: str) -> None:
@@ -50,11 +50,11 @@ class PureParser(Reader, Scanner, Parser):
         except YAMLError:
             raise
         except Exception as error:
-            # ``"\U00110000"`` is beyond Unicode; the scanner comes after the ``\U``.
+            # ``"\U00110000"`` is beyond Unicode; the scanner has passed the ``\U``.
             if isinstance(error, (ValueError, OverflowError)) and self.buffer.endswith("\\U", 0, self.pointer):
                 raise self._bad_escape(self.index - 2) from error
             raise ScannerError(None, None, f"unexpected {type(error).__name__}", self.get_mark()) from error
-        # ``"\ud800"`` names half a character, which libyaml refuses.
+        # ``"\ud800"`` is a lone surrogate, which libyaml rejects.
         if isinstance(event, ScalarEvent) and event.style == '"' and _HALF_CHARACTER.search(event.value):
             escape = _HALF_ESCAPE.search(self.buffer, event.start_mark.index)
             raise self._bad_escape(escape.start() if escape is not None else event.start_mark.index)
@@ -66,7 +66,7 @@ class PureParser(Reader, Scanner, Parser):
         return ScannerError("while scanning a quoted scalar", mark, "found invalid Unicode character escape code", mark)
 
     def scan_to_next_token(self) -> None:
-        """Skip blanks, comments and line ends; a tab is a blank only where no key can start."""
+        """Skip blanks, comments and line ends; a tab is a blank only where no key can begin."""
         if self.index == 0 and self.peek() == "\ufeff":
             self.forward()
         while True:
@@ -81,7 +81,7 @@ class PureParser(Reader, Scanner, Parser):
                 self.allow_simple_key = True
 
     def scan_anchor(self, TokenClass: Any) -> Any:  # noqa: N803
-        """The name of an anchor or alias: letters and digits, as YAML 1.1 has it, not ``&a.b``."""
+        """Scan the name of an anchor or alias: letters and digits as in YAML 1.1, so not ``&a.b``."""
         start = self.get_mark()
         kind = "alias" if self.peek() == "*" else "anchor"
         self.forward()
@@ -97,7 +97,7 @@ class PureParser(Reader, Scanner, Parser):
         return TokenClass(name, start, self.get_mark())
 
     def scan_plain_spaces(self, indent: int, start_mark: Any) -> list[str] | None:
-        """The blanks and line ends inside a plain scalar, folded; None in front of a document marker."""
+        """Scan the blanks and folded line ends inside a plain scalar; None before a document marker."""
         length = 0
         while self.peek(length) in _BLANKS:
             length += 1
@@ -121,7 +121,7 @@ class PureParser(Reader, Scanner, Parser):
         return breaks[1:] or [" "]
 
     def parse_block_mapping_value(self) -> Any:
-        """A value; a missing one is directly after its colon."""
+        """Parse a value; an absent one is directly after its colon."""
         token = self.peek_token()
         event = Parser.parse_block_mapping_value(self)
         if (

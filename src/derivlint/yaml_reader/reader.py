@@ -1,4 +1,4 @@
-"""Reading a file: the whole at once if it is YAML, else list item by list item."""
+"""Read a file: as a whole if it is valid YAML, else list item by list item."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from derivlint.source.file import BOM
 from derivlint.yaml_reader.build import NodeBuilder, OpenNode, open_events
 from derivlint.yaml_reader.nodes import ReadError, Sequence, YamlNode, YamlProblem, YamlProblemKind
 
-#: Texts up to this many characters in all are read again in Python where libyaml refuses them: the libyaml that
-#: ruamel.yaml ships is older than PyYAML's and refuses ``[at::kFloat]``. Reading in Python is 20 times slower.
+#: The number of characters per file to read again in Python if libyaml rejects them: ruamel.yaml ships an older libyaml
+#: than PyYAML, which rejects ``[at::kFloat]``. Reading in Python is 20 times slower.
 PURE_BUDGET: Final = 100_000
-#: After this many broken list items the rest of the file is not read: it is not a list of entries.
+#: The number of broken list items after which the rest of the file is skipped, since it is not a list of entries.
 MAX_BROKEN_ITEMS: Final = 100
-#: Items are read in batches of 1 item up to this many characters; a batch that fails is halved.
+#: The maximum number of characters of a batch of items; a batch that fails is halved, down to one item.
 MAX_BATCH: Final = 1 << 20
 
 
 class PlacedNode(NamedTuple):
-    """A node, and where in the file the text begins that it was read from."""
+    """A node, and the offset in the file of the text that it was read from."""
 
     node: YamlNode
     start: int
@@ -35,8 +35,8 @@ class Document:
 
     Attributes:
         source: the file.
-        problems: what is wrong with the YAML, in file order.
-        has_anchors: whether a node may be used in several places.
+        problems: the problems of the YAML, in file order.
+        has_anchors: whether the file has anchors, so that nodes may be shared.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class Document:
     def root(self) -> YamlNode | None:
         """The top-level node; None for an empty file, or if nothing could be read.
 
-        Where a top-level list has items that cannot be read, the root holds the others.
+        If items of a top-level list cannot be read, the root has the others.
         """
         return self._root
 
     def node_around(self, offset: int) -> PlacedNode | None:
-        """A node that holds everything that a character may be a part of, or None if it is a part of none."""
+        """A node that contains everything around a character, or None if nothing is there."""
         return PlacedNode(self._root, 0) if self._root is not None else None
 
 
@@ -65,7 +65,7 @@ def read_yaml(source: SourceFile, *, pure: bool = False) -> Document:
 
     Args:
         source: the file.
-        pure: read with the parser in Python even where the one in C is installed.
+        pure: read with the Python parser even if the C parser is installed.
     """
     if source.undecodable is not None:
         problem = YamlProblem(
@@ -76,14 +76,14 @@ def read_yaml(source: SourceFile, *, pure: bool = False) -> Document:
 
 
 def broken_items(source: SourceFile, items: Iterable[Span]) -> list[YamlProblem] | None:
-    """Problems of list items that cannot be read on their own, as :func:`read_yaml` reports them.
+    """The problems of list items that cannot be read on their own, as :func:`read_yaml` reports them.
 
-    None unless the list is not YAML as a whole for certain, and each of the items has one syntax error: an open quote,
-    say, may be closed in the next item.
+    None unless the list is certainly invalid as a whole and each of the items has one syntax error: an open quote, for
+    example, may be closed in the next item.
 
     Args:
         source: a list whose other items can be read on their own.
-        items: where the items are, in file order.
+        items: the spans of the broken items, in file order.
     """
     reading = _Reading(source, pure=False)
     problems: list[YamlProblem] = []
@@ -98,7 +98,7 @@ def broken_items(source: SourceFile, items: Iterable[Span]) -> list[YamlProblem]
 
 
 class _Part(Struct):
-    """One piece of the file: its root and problems, or the error that ended it."""
+    """A part of the file: its root and problems, or the error that ended it."""
 
     root: YamlNode | None
     problems: list[YamlProblem]
@@ -113,7 +113,7 @@ class _Part(Struct):
 
 
 class _Reading:
-    """The reading of one file."""
+    """The state of reading one file."""
 
     def __init__(self, source: SourceFile, pure: bool) -> None:
         self.source = source
@@ -161,7 +161,7 @@ class _Reading:
         return Document(self.source, root, sorted_problems, has_anchors=self.has_anchors or bool(self.anchors))
 
     def broken_item(self, start: int, end: int) -> YamlProblem | None:
-        """The syntax error of an item, if it has one and nothing else that counts for other items."""
+        """The syntax error of an item; None if there is none, or if something in it affects other items."""
         part = self.part(start, end)
         if not part.failed or _find_forbidden(self.text, start, end) is not None:
             return None
@@ -180,14 +180,14 @@ class _Reading:
             root = builder.build(open_events(self.text[start:end], pure=pure))
         except ReadError as stop:
             return _Part(None, builder.problems, builder.anchors, stopped=stop.problem)
-        # UnicodeError: half of a surrogate pair, which the C parser cannot even be given.
+        # UnicodeError: a lone surrogate, which cannot be passed to the C parser.
         except (YAMLError, UnicodeError) as error:
-            # its frames would keep the text alive
+            # the frames of the traceback would keep the text alive
             return _Part(None, builder.problems, builder.anchors, error=error.with_traceback(None))
         return _Part(root, builder.problems, builder.anchors, builder.count)
 
     def _diagnosed(self, start: int, end: int, part: _Part) -> _Part:
-        """A failed part with its problem in ``stopped``, or the same text as the parser in Python reads it."""
+        """A failed part with its problem in ``stopped``, or the part as the Python parser reads it."""
         if not self.pure and end - start <= self.budget:
             self.budget -= end - start
             part = self.part(start, end, pure=True)
@@ -205,10 +205,10 @@ class _Reading:
         return describe(self.text, start, end, part.error)
 
     def _read_items(self, starts: list[int], end: int) -> tuple[list[YamlNode], list[YamlProblem]]:
-        """The items of a top-level list that can be read, and what is wrong with the others.
+        """Read the items of a top-level list that can be read, and report the problems of the others.
 
-        The batch size doubles after a good batch and halves after a bad one, so the work stays linear in the text
-        however many items are broken.
+        The batch size doubles after a success and halves after a failure, so the work is linear in the text however
+        many items are broken.
         """
         nodes: list[YamlNode] = []
         problems: list[YamlProblem] = []
@@ -222,7 +222,7 @@ class _Reading:
             if last - first > 1:
                 items = part.root.items if isinstance(part.root, Sequence) else ()
                 ends = bounds[first + 1 : last + 1]
-                # the items have to be the pieces, one for one
+                # each piece has to be exactly one item
                 is_apart = len(items) == len(ends) and all(
                     item.end <= end for item, end in zip(items, ends, strict=True)
                 )
@@ -231,7 +231,7 @@ class _Reading:
                     continue
             elif part.failed:
                 part = self._diagnosed(bounds[first], bounds[last], part)
-            # Anchors of a broken item count, as far as their nodes were complete.
+            # Anchors of a broken item count if their nodes were complete.
             self.anchors = {name: node for name, node in part.anchors.items() if isinstance(node, YamlNode)}
             problems.extend(part.problems)
             if part.stopped is not None:

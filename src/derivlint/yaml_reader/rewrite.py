@@ -1,7 +1,7 @@
-"""Edits of YAML that change one thing: a part of a scalar's value, or a pair of a mapping.
+"""Minimal edits of YAML: of a part of a scalar's value, or of a pair of a mapping.
 
-Nothing is written again: an edit replaces the characters that a decode map names, and new text is escaped as the style
-of the scalar wants it. The outcome is decoded once more; where it is not exactly what was wanted there is no edit.
+An edit replaces the characters at the ranges of the decode map; new text is escaped for the scalar's style. The result
+is decoded again, and the edit is dropped if it does not have exactly the intended value.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from derivlint.yaml_reader.decode import BREAKS, break_end
 from derivlint.yaml_reader.kinds import resolve_kind
 from derivlint.yaml_reader.nodes import Mapping, Pair, Scalar
 
-#: A plain scalar cannot begin with these, and with the last three only before another character.
+#: Characters that cannot begin a plain scalar; those of ``_BEFORE_TEXT`` can if text follows.
 _INDICATORS = ",[]{}#&*!|>'\"%@`"
 _BEFORE_TEXT = "-?:"
 
 
 def rewrite(scalar: Scalar, start: int, end: int, text: str, *, in_flow: bool = False) -> tuple[Span, str] | None:
-    """The edit of the file that makes ``value[start:end]`` of a scalar another text, and nothing else.
+    """Make an edit that replaces ``value[start:end]`` of a scalar by another text, and changes nothing else.
 
     Args:
         scalar: the scalar.
         start: the first decoded character to replace.
-        end: the one after the last.
-        text: the decoded text that is wanted there.
-        in_flow: whether the scalar is inside ``[]`` or ``{}``, where a plain scalar may hold less.
+        end: the offset after the last one.
+        text: the new decoded text.
+        in_flow: whether the scalar is inside ``[]`` or ``{}``, where plain scalars have more restrictions.
 
     Returns:
         the range of the file and its new characters; None if the scalar has no exact places, where its style
@@ -39,10 +39,10 @@ def rewrite(scalar: Scalar, start: int, end: int, text: str, *, in_flow: bool = 
     value = scalar.value[:start] + text + scalar.value[end:]
     spans = [scalar.range_of(start, end)]
     if spans[0].end > scalar.end:
-        # the blank lines after a block that keeps them are its value, but are outside of it
+        # the preserved blank lines after a block scalar are part of its value, but outside its range
         return None
     if start == end and start > 0:
-        # what goes in before a folded line end may not come after the blanks that end the line
+        # an insertion before a folded line end has to precede the trailing blanks of the line
         behind = scalar.range_of(start - 1, start).end
         spans.append(Span(behind, behind))
     for span in spans:
@@ -52,7 +52,7 @@ def rewrite(scalar: Scalar, start: int, end: int, text: str, *, in_flow: bool = 
 
 
 def _escaped(scalar: Scalar, text: str) -> str | None:
-    """The characters that stand for a text in a scalar's style, or None if it has none for them."""
+    """The characters that denote a text in a scalar's style, or None if there are none."""
     if any("\ud800" <= char <= "\udfff" for char in text):
         return None
     if scalar.style == "double":
@@ -82,7 +82,7 @@ def _decodes_to(scalar: Scalar, span: Span, escaped: str, value: str, in_flow: b
 
 
 def _can_be_plain(written: str, value: str, untagged: bool, in_flow: bool) -> bool:
-    """Whether characters are one plain scalar, and a text as before."""
+    """Whether characters form one plain scalar that is still a string."""
     if not value or value != value.strip() or (untagged and resolve_kind(value) != "str"):
         return False
     first, second = written[0], written[1:2]
@@ -99,7 +99,7 @@ def _ends_plain(in_flow: bool) -> re.Pattern[str]:
 
 
 def removal(mapping: Mapping, pair: Pair) -> Span | None:
-    """The lines that hold one pair of a block mapping and nothing else, or None if there are none such.
+    """The lines that contain exactly one pair of a block mapping, or None.
 
     Args:
         mapping: the mapping.
@@ -119,7 +119,7 @@ def removal(mapping: Mapping, pair: Pair) -> Span | None:
         return None
     if end < len(text):
         return Span(start, break_end(text, end))
-    # the last line of a file without a final line end: the one before it becomes the last
+    # the last line has no line end: remove the one before it
     while start > 0 and text[start - 1] in BREAKS:
         start -= 1
     return Span(start, end)

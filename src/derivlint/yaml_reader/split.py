@@ -1,8 +1,8 @@
-"""A file that is a plain list, split into its items, so that an item can be read without the others.
+"""Splitting of a plain list into items that are read independently.
 
-An item means the same on its own as between the others where no document marker, anchor or open quote joins them: a
-line that starts with ``- `` ends whatever the item before it left open, but for quotes and brackets, and an item with
-open ones is refused by the parser.
+An item is independent of the others unless a document marker, anchor or open quote joins them: a line that starts with
+``- `` closes everything in the item before it except quotes and brackets, and the parser rejects an item that leaves
+those open.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from derivlint.yaml_reader.build import MAX_NODES, NodeBuilder, open_events
 from derivlint.yaml_reader.nodes import ReadError, Sequence, YamlNode, YamlProblem
 from derivlint.yaml_reader.reader import Document, PlacedNode, broken_items, read_yaml
 
-#: With more items that are not YAML, the text is read as a whole.
+#: The maximum number of broken items; with more, the text is read as a whole.
 MAX_BROKEN = 4
-#: The line break before an item is searched, which is faster than the start of a line.
+#: An item after a line end: searching ``\n`` is faster than ``^``.
 _ITEM = re.compile(r"\n-(?=[ \t\r\n]|\Z)")
 _FIRST_ITEM = re.compile(_ITEM.pattern[2:])
 #: A line above the first item that is not a comment.
@@ -30,10 +30,10 @@ _CONTENT = re.compile(r"[ ]*[^ #\r\n]")
 
 
 class SplitDocument(Document):
-    """A document that is a list, whose items are read on their own, when they are needed.
+    """A list whose items are read one by one on demand.
 
     Attributes:
-        spans: where the text of each item is: up to the next item, or to one that is not YAML.
+        spans: the spans of the items, each up to the next one.
         texts: the texts of the items.
     """
 
@@ -45,14 +45,14 @@ class SplitDocument(Document):
         nodes: Seq[YamlNode | None],
         problems: Seq[YamlProblem] = (),
     ) -> None:
-        """A document of items.
+        """Make a document.
 
         Args:
             source: the text.
-            spans: where the items are.
+            spans: the spans of the items.
             texts: their texts.
-            nodes: the items; None for one that is read when it is needed.
-            problems: what is wrong with items that are not YAML.
+            nodes: the items; None for those to be read on demand.
+            problems: the problems of broken items.
         """
         super().__init__(source, None, tuple(problems))
         self.spans = spans
@@ -61,7 +61,7 @@ class SplitDocument(Document):
 
     @cached_property
     def starts(self) -> list[int]:
-        """The place where the texts of the items begin."""
+        """The start offsets of the items' texts."""
         return [span.start for span in self.spans]
 
     @property
@@ -71,11 +71,11 @@ class SplitDocument(Document):
 
     @property
     def items(self) -> Iterator[PlacedNode]:
-        """The items, and where their texts begin."""
+        """The items and their start offsets."""
         return map(self.item, range(self.count))
 
     def item(self, index: int) -> PlacedNode:
-        """An item, and where its text begins."""
+        """An item and its start offset."""
         node = self._nodes[index]
         if node is None:
             node = self._nodes[index] = read_item(self.texts[index])
@@ -83,7 +83,7 @@ class SplitDocument(Document):
         return PlacedNode(node, self.spans[index].start)
 
     def node_around(self, offset: int) -> PlacedNode | None:
-        """The item whose text has a character; None above the first one."""
+        """The item whose text contains a character; None above the first one."""
         index = bisect_right(self.starts, offset) - 1
         return self.item(index) if index >= 0 else None
 
@@ -94,11 +94,11 @@ class SplitDocument(Document):
 
 
 def read_split(source: SourceFile, is_readable: Callable[[str], bool] | None = None) -> SplitDocument | None:
-    """The items of a text that is a list, or None if it has to be read as a whole.
+    """Split a text into items, or return None if it has to be read as a whole.
 
     Args:
         source: the text.
-        is_readable: whether it is known that an item can be read; such an item is not read again.
+        is_readable: whether an item's text is known to be readable; such an item is not read again.
     """
     text = source.text
     if source.undecodable is not None or text.startswith(BOM):
@@ -111,7 +111,7 @@ def read_split(source: SourceFile, is_readable: Callable[[str], bool] | None = N
         or (not text.isascii() and any(char in text for char in "\x85\u2028\u2029"))
     ):
         return None
-    # each indicator begins two nodes at most: a key and its value
+    # an indicator begins at most two nodes: a key and its value
     if len(text) > MAX_NODES and 2 * sum(map(text.count, "-:?,[{")) >= MAX_NODES:
         return None
     starts = [0] if _FIRST_ITEM.match(text) else []
@@ -137,13 +137,13 @@ def read_split(source: SourceFile, is_readable: Callable[[str], bool] | None = N
     return SplitDocument(source, spans, texts, nodes, problems) if spans and problems is not None else None
 
 
-#: Stands for an item that is not YAML.
+#: A placeholder for an item that is not YAML.
 _UNREADABLE = YamlNode(0, 0, None)
 
 
 @lru_cache(maxsize=256)
 def read_item(text: str) -> YamlNode | None:
-    """The item that a text holds, or None if it cannot be read on its own without doubt."""
+    """Read the item of a text; None if that is not certain to be its meaning in the file."""
     from ruamel.yaml.error import YAMLError
 
     builder = NodeBuilder(text, 0, {})

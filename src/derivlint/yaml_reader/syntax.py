@@ -1,7 +1,7 @@
-"""Errors of YAML parsers in terms of formulas.
+"""Explain errors of YAML parsers to authors of formulas.
 
-Both parsers say where they gave up, which is often far from the mistake: ``{grad`` fails at the end of the text. The
-functions here look at the line in question and name the mistake, in the same words for both parsers.
+Both parsers report where they stopped, which is often far from the mistake: ``{grad`` fails at the end of the text. The
+functions here find the mistake in the line, with the same message for both parsers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _QUOTE_IT: Final = "put the whole value in double quotes"
 _IF_FORMULA: Final = "if it is a formula, put it in double quotes"
 _QUOTE_FORMULA: Final = "put the formula in double quotes"
 
-#: What a value that starts with one of these characters is for YAML.
+#: The meaning to YAML of a value that starts with one of these characters.
 _LEADING: Final = {
     "{": 'a value that starts with "{" is a mapping in braces',
     "[": 'a value that starts with "[" is a list in brackets',
@@ -36,12 +36,12 @@ _LEADING: Final = {
     "}": 'a value cannot start with "}"',
 }
 
-#: libyaml and ruamel.yaml refuse longer keys, as YAML demands.
+#: The maximum length of a key in YAML, which libyaml and ruamel.yaml enforce.
 _MAX_KEY: Final = 1024
 
 
 def describe(text: str, start: int, end: int, error: Exception) -> YamlProblem:
-    """The problem of ``text[start:end]`` that the parser reported as ``error``."""
+    """Explain the error that the parser reported in ``text[start:end]``."""
     problem = str(getattr(error, "problem", "") or "")
     mark = _index(error, "problem_mark", start)
     if mark is None:
@@ -53,7 +53,7 @@ def describe(text: str, start: int, end: int, error: Exception) -> YamlProblem:
     if context is not None and about.endswith((" alias", " anchor")):
         mark = context
     if about.endswith("flow node"):
-        # The parser only names the place where the next item is missing.
+        # The parser only reports the position where the next item is missing.
         context = _open_bracket(text, start, mark)
     if "quoted scalar" in about and context is not None:
         description = _in_quotes(text, context, mark, end, problem)
@@ -94,14 +94,14 @@ def _problem(
 
 @lru_cache(maxsize=1)
 def _key_pattern() -> re.Pattern[str]:
-    # A key as entries have them, after the "- " of list items: ``- name:``, ``  self, other:``, ``"on":``.
+    # A key of an entry, with the "- " of a list item: ``- name:``, ``  self, other:``, ``"on":``.
     return re.compile(
         rf"[ \t]*(?:-[ \t]+)*(?:\"[^\"{BREAKS}]*\"|'[^'{BREAKS}]*'|[^\s\"'\[\]{{}}&*!|>%@`#][^:{BREAKS}]*):[ \t]+"
     )
 
 
 def _value_start(text: str, start: int, offset: int) -> int:
-    """The start of the value on the line of ``offset``: after its key, or after the dashes and blanks."""
+    """The start of the value on the line of ``offset``: after its key, dashes and blanks."""
     begin = max(line_start(text, offset), start)
     match = _key_pattern().match(text, begin, line_end(text, begin))
     if match is not None and match.end() <= offset:
@@ -114,7 +114,7 @@ def _value_start(text: str, start: int, offset: int) -> int:
 def _in_quotes(text: str, opened: int, mark: int, end: int, problem: str) -> YamlProblem:
     char = text[opened]
     if "escape" in problem or "hexdecimal" in problem:
-        # The parsers point at the backslash, after it or after its letter.
+        # Parsers report the offset of the backslash, or one or two characters after it.
         backslash = text.rfind("\\", opened, mark + 1)
         if 0 <= backslash < end - 1:
             letter = text[backslash + 1 : backslash + 2]
@@ -140,16 +140,16 @@ def _in_quotes(text: str, opened: int, mark: int, end: int, problem: str) -> Yam
 
 
 def quote_name(char: str) -> str:
-    """A quotation mark in words, as it cannot be shown in quotes."""
+    """The name of a quotation mark, which cannot be shown in quotes."""
     return "double quote" if char == '"' else "single quote"
 
 
 def _colon(text: str, start: int, mark: int) -> YamlProblem:
-    """A ``: `` where no key can be."""
+    """Explain a ``: `` where no key can be."""
     value = _value_start(text, start, mark)
     begin = max(line_start(text, mark), start)
     if value <= begin + (len(text[begin:mark]) - len(text[begin:mark].lstrip(" \t-"))):
-        # The line has no key before the colon, so the colon makes one of its beginning.
+        # The colon makes the beginning of the line a key.
         key = text[value:mark]
         if len(key) > _MAX_KEY:
             return _problem(f"a key has more than {_MAX_KEY} characters", value, mark)
@@ -192,7 +192,7 @@ def _flow(text: str, opened: int, mark: int, end: int) -> YamlProblem:
 
 
 def _directive(text: str, mark: int, context: int | None, problem: str) -> YamlProblem | None:
-    """A line such as ``%YAML 2.0`` before the document."""
+    """Explain a line such as ``%YAML 2.0`` before the document."""
     begin = line_start(text, mark if context is None else context)
     if text[begin : begin + 1] != "%" or "cannot start any token" in problem:
         return None
@@ -201,7 +201,7 @@ def _directive(text: str, mark: int, context: int | None, problem: str) -> YamlP
 
 
 def _open_bracket(text: str, start: int, mark: int) -> int | None:
-    """The last bracket or brace before ``mark`` that is still open there, as far as quotes hide none."""
+    """The innermost bracket or brace that is open at ``mark``; quotes are ignored."""
     depth = 0
     for offset in range(mark - 1, start - 1, -1):
         char = text[offset]
@@ -215,7 +215,7 @@ def _open_bracket(text: str, start: int, mark: int) -> int | None:
 
 
 def _leading(text: str, start: int, mark: int) -> YamlProblem | None:
-    """A value whose first character is taken by YAML."""
+    """Explain a value whose first character is special in YAML."""
     value = _value_start(text, start, mark)
     if text[value : value + 1] in _LEADING:
         return _leading_problem(text, value, mark)
@@ -230,7 +230,7 @@ def _leading_problem(text: str, value: int, mark: int) -> YamlProblem:
 
 
 def _behind_quote(text: str, start: int, mark: int) -> YamlProblem | None:
-    """Text on the same line after a quoted value: ``self: "a" + b``."""
+    """Explain text after a quoted value on the same line: ``self: "a" + b``."""
     value = _value_start(text, start, mark)
     first = text[value : value + 1]
     if first in ("'", '"') and value < mark and first in text[value + 1 : mark]:
@@ -253,7 +253,7 @@ def _behind(text: str, value: int, mark: int, char: str) -> YamlProblem:
 
 
 def _by_message(text: str, start: int, mark: int, context: int | None, problem: str) -> YamlProblem | None:
-    """Syntax errors that only differ by the parser's message."""
+    """Explain syntax errors that differ only in the parser's message."""
     if "could not find expected ':'" in problem and context is not None:
         stop = line_end(text, context)
         shown = text[context:stop].rstrip()
@@ -271,7 +271,7 @@ def _by_message(text: str, start: int, mark: int, context: int | None, problem: 
 
 
 def _layout(text: str, start: int, mark: int) -> YamlProblem:
-    """A token that no list or mapping around it can take."""
+    """Explain a token that does not fit into the surrounding list or mapping."""
     stop = token_end(text, mark)
     begin = line_start(text, mark)
     if text[mark : mark + 1] == ":":

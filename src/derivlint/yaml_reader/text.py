@@ -1,4 +1,4 @@
-"""Looking at the source around a place."""
+"""Lexical helpers: the source text around an offset."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from functools import lru_cache
 
 from derivlint.yaml_reader.decode import BREAKS
 
-#: Longer text of the user is cut in messages.
+#: The maximum number of characters of user text in messages.
 _SHOWN = 32
 
 
 def quote(text: str) -> str:
-    """The user's text for a message: in double quotes, on one line, cut if long."""
+    """Format the user's text for a message: in double quotes, on one line, shortened."""
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
     return '"' + "".join(char if char.isprintable() else _escaped(char) for char in shown) + '"'
 
@@ -22,7 +22,7 @@ def _escaped(char: str) -> str:
 
 
 def skip_properties(text: str, start: int, end: int) -> int:
-    """The place where the node after the anchor and the tag at ``start`` begins; ``end`` if nothing follows."""
+    """The start of the node after the anchor and tag at ``start``; ``end`` if nothing follows."""
     offset = start
     while True:
         match = _property().match(text, offset, end)
@@ -35,13 +35,13 @@ def skip_properties(text: str, start: int, end: int) -> int:
 @lru_cache(maxsize=1)
 def _property() -> re.Pattern[str]:
     blank = f" \\t{BREAKS}"
-    # The characters of anchors and tags are those of libyaml; a comment only counts after a blank.
+    # Anchors and tags have the characters of libyaml; a comment needs a blank before it.
     tag = r"!<[^>]*>|![0-9A-Za-z\-_;/?:@&=+$,.!~*'()\[\]%]*"
     return re.compile(rf"&[0-9A-Za-z_\-]+|{tag}|[{blank}]+(?:#[^{BREAKS}]*)?")
 
 
 def token_end(text: str, start: int) -> int:
-    """The end of the run of characters without blanks at ``start``, at least one character if there is any."""
+    """The end of the blank-free run of characters at ``start``, at least one character if any is left."""
     end = start
     while end < len(text) and text[end] not in " \t" + BREAKS:
         end += 1
