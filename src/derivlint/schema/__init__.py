@@ -1,4 +1,4 @@
-"""Operator schemas and native functions. Knows nothing about formulas or derivatives.
+"""Operator schemas and native functions; independent of formulas and derivatives.
 
 Begin with :mod:`derivlint.schema.natives`: ``NativeFunctions`` parses schemas on demand. ``index`` is the operator
 index that is shipped; ``difference`` explains how two schemas differ.

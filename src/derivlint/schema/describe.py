@@ -42,11 +42,11 @@ class FunctionFacts(Struct, frozen=True):
 
 
 class OperatorFacts(Struct, frozen=True):
-    """The functions with a base name, or the one overload that was requested.
+    """The functions with a base name, or the requested overload.
 
     Attributes:
         name: the requested name.
-        functions: the functions: functional, in-place, out, generated.
+        functions: the functions: functional, in-place, out and generated ones.
         foreach: the schemas of the foreach twins.
     """
 

@@ -1,6 +1,6 @@
-"""Differences between the schema of an entry and the native function that it most probably means.
+"""Differences between the schema of an entry and the native function that is most probably meant.
 
-PyTorch compares schemas as text, so every difference counts, down to a blank.
+PyTorch compares schemas as text, so every difference counts, even a blank.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from derivlint.source import Span
 
 
 class DifferenceKind(Enum):
-    """The kind of a difference."""
+    """The kinds of differences."""
 
     OPERATOR = "operator"
     OVERLOAD = "overload"
@@ -37,16 +37,16 @@ class DifferenceKind(Enum):
 
 
 class SchemaDifference(Struct, frozen=True):
-    """One difference between a schema and the one that is declared.
+    """One difference between a written schema and the declared one.
 
     Attributes:
-        kind: what differs.
-        span: the differing part of the schema's text; for a missing part, the text before which it belongs.
+        kind: its kind.
+        span: the differing part of the written schema; for a missing part, the text that it belongs before.
         written: the part as written, None if it is missing.
         expected: the part as declared, None for a superfluous part.
-        name: the argument's name, or the number of the return from 1, where the part belongs to one.
+        name: the name of the argument or 1-based number of the return that differs, if it is one.
         before: the argument that follows a missing one, None for the last.
-        context: the declared argument or return as a whole, where the part belongs to one.
+        context: the whole declared argument or return, if the difference is in one.
         counts: the numbers of written and declared returns, if they differ.
     """
 
@@ -61,7 +61,7 @@ class SchemaDifference(Struct, frozen=True):
 
 
 def differences(own: FunctionSchema, declared: FunctionSchema) -> tuple[SchemaDifference, ...]:
-    """Compare a schema that was read from a text with the declared one, in the order of the text."""
+    """Compare a parsed schema with the declared one; differences are in source order."""
     if own.canonical == declared.canonical:
         return () if own.text == declared.canonical else (_formatting(own.text, declared.canonical),)
     result = [*_name(own, declared), *_arguments(own, declared), *_returns(own, declared)]
@@ -81,7 +81,7 @@ def replacement(text: str, expected: str) -> tuple[Span, str]:
 
 
 def nearest(own: FunctionSchema, candidates: Iterable[NativeFunction]) -> NativeFunction | None:
-    """The candidate that a schema probably means: the one with the same full name, else with the fewest differences.
+    """The candidate that a schema probably means: one with the same full name, else that with the fewest differences.
 
     Ties go to the overload name with the most similar spelling, then to the first.
     """
@@ -102,13 +102,13 @@ _COSTS = {DifferenceKind.ARGUMENT_MISSING: 2, DifferenceKind.ARGUMENT_EXTRA: 2}
 
 
 def _formatting(text: str, expected: str) -> SchemaDifference:
-    """The words around the differing blanks."""
+    """The words on both sides of the differing blanks."""
     span, inserted = replacement(text, expected)
     start = span.start
     while start > 0 and not text[start - 1].isspace():
         start -= 1
     if start == span.start > 0 and (text[span.start : span.end] + inserted)[0].isspace():
-        # a superfluous or missing blank: show the text before it as well
+        # a superfluous or missing blank: include the text before it
         start = span.start - 1
         while start > 0 and not text[start - 1].isspace():
             start -= 1
@@ -190,7 +190,7 @@ def _arguments(own: FunctionSchema, declared: FunctionSchema) -> Iterator[Schema
 def _aligned(
     ours: tuple[Argument, ...], theirs: tuple[Argument, ...]
 ) -> Iterator[tuple[int, Argument | None, Argument | None]]:
-    """Match arguments by name, and in gaps by position or type; yields pairs with positions in the written schema."""
+    """Match arguments by name, then by position or type; yields pairs with indices in the written schema."""
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(None, [item.name for item in ours], [item.name for item in theirs], autojunk=False)
@@ -199,7 +199,7 @@ def _aligned(
             yield from ((i + k, ours[i + k], theirs[j + k]) for k in range(i_end - i))
             continue
         while i < i_end and j < j_end:
-            # the longer side has additional arguments; types tell which
+            # one side has additional arguments: find them by their types
             if str(ours[i].type) == str(theirs[j].type):
                 yield i, ours[i], theirs[j]
                 i, j = i + 1, j + 1
@@ -233,7 +233,7 @@ def _missing(own: FunctionSchema, index: int, argument: Argument, is_keyword: bo
         )
     name_end = own.name_span.end if own.name_span is not None else 0
     closing = own.text.index(")", _place(ours[-1]).end if ours else name_end)
-    # without any argument both parentheses are shown
+    # without arguments, include both parentheses
     start = closing if ours else own.text.index("(", name_end)
     return SchemaDifference(
         DifferenceKind.ARGUMENT_MISSING,
@@ -309,7 +309,7 @@ def _returns(own: FunctionSchema, declared: FunctionSchema) -> Iterator[SchemaDi
 
 
 def _returns_place(own: FunctionSchema) -> Span:
-    """The span of the text after the arrow."""
+    """The span of the returns, after the arrow."""
     text = own.text
     end = len(text.rstrip())
     if not own.returns:

@@ -1,8 +1,7 @@
 """Families of related operators: variants of one operator, views and their ``_copy`` twins.
 
-Follows torchgen/gen.py, ``get_grouped_by_view_native_functions``, and native_function_generation.py for the groups.
-All functions of one group have base names with the same ``view_base``, so a family is computed without the rest of the
-file.
+Follows torchgen/gen.py, ``get_grouped_by_view_native_functions``, and native_function_generation.py. All functions of a
+group have base names with the same ``view_base``, so a family is computed without the rest of the file.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from derivlint.schema.syntax.function_schema import SchemaKind
 
 
 class ViewGroup(Struct, frozen=True, eq=False):
-    """A view with its copying twin and its in-place form, each of them optional."""
+    """A view, its ``_copy`` twin and its in-place form, each optional."""
 
     view: NativeFunction
     view_copy: NativeFunction | None
@@ -29,7 +28,7 @@ class ViewGroup(Struct, frozen=True, eq=False):
 
 
 class Family:
-    """The functions whose base names have one ``view_base``.
+    """The functions whose base names have the same ``view_base``.
 
     Attributes:
         functions: the written functions in file order, then the generated ones.
@@ -57,7 +56,7 @@ class Family:
         for function in self.functions:
             self._by_schema.setdefault(str(function.schema), function)
         for function in self.functions:
-            # Old files have a few schemas with other blanks than PyTorch prints.
+            # In old files, a few schemas have other blanks than PyTorch prints.
             self._by_schema.setdefault(function.func_text, function)
         positions = {id(f): position for position, f in written}
         self.view_groups: list[tuple[int, ViewGroup]] = []
@@ -113,7 +112,7 @@ def _generate(written: Sequence[tuple[int, NativeFunction]]) -> list[tuple[tuple
     for position, function in written:
         key = (function.namespace, function.schema.signature_key)
         _, group = groups.setdefault(key, (position, {}))
-        # PyTorch rejects two functions of one kind; the first one counts here.
+        # PyTorch rejects two functions of one kind; here the first one counts.
         group.setdefault(function.schema.kind, function)
     return [
         ((position, place), function)
@@ -131,7 +130,7 @@ def _by_view_signature(functions: Iterable[NativeFunction]) -> list[list[NativeF
 
 
 def _view_group(members: list[NativeFunction]) -> tuple[ViewGroup | None, list[NativeFunction]]:
-    """The view group among functions with one view signature, and the functions that are not in it."""
+    """The view group among functions with one view signature, and the remaining functions."""
     if not any(f.is_view_op for f in members):
         return None, members
     view = _first(members, ViewSchemaKind.aliasing)

@@ -1,7 +1,7 @@
-"""Tells the operators of a framework of its own from additions to PyTorch's.
+"""Distinguish a framework's own operators from additions to PyTorch's.
 
-Such a framework uses the format of native_functions.yaml, but PyTorch's operators, types and helpers do not exist in
-it, and an operator that is called like one of PyTorch's has another meaning.
+A framework with its own operators uses the format of native_functions.yaml, but has none of PyTorch's operators, types
+and helpers; an operator with the name of one of PyTorch's has another meaning.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from derivlint.schema.native_function import DEFAULT_NAMESPACE, FRAMEWORK, Nativ
 from derivlint.schema.natives import NativeFunctions
 from derivlint.schema.syntax.types import BaseType
 
-#: One operator may be a mistake.
+#: The minimum number of operators that identify a framework: a single one may be a mistake.
 MANY = 2
 
 
 def is_framework(declared: Sequence[NativeFunction], pytorch: NativeFunctions, *, alone: bool) -> bool:
-    """Whether functions are those of a framework of its own.
+    """Whether functions belong to a framework other than PyTorch.
 
-    They are if several have types that PyTorch does not have, if at least half are called like PyTorch's operators and
-    are none of them, or if PyTorch's operators are excluded and none is one of them.
+    True if several have types that PyTorch lacks, if at least half have the name of a PyTorch operator but another
+    schema, or if PyTorch's operators are excluded and no function is one of them.
 
     Args:
         declared: the functions that the files of native functions declare.
@@ -30,7 +30,7 @@ def is_framework(declared: Sequence[NativeFunction], pytorch: NativeFunctions, *
     if not declared:
         return alone
     if any(function.namespace != DEFAULT_NAMESPACE or function.has_backend_kernel for function in declared):
-        # additions to PyTorch have a namespace, or are in a group of a back end
+        # operators with a namespace, or in a group of a back end, are additions to PyTorch
         return False
     own = [function for function in declared if pytorch.by_schema(function.schema_text) is None]
     n_typed = sum(map(_has_own_type, own))
@@ -41,7 +41,7 @@ def is_framework(declared: Sequence[NativeFunction], pytorch: NativeFunctions, *
 
 
 def _has_own_type(function: NativeFunction) -> bool:
-    """Whether an argument or a return has a type that PyTorch does not have."""
+    """Whether an argument or a return has a type that PyTorch lacks."""
     schema = function.schema
     types = [argument.type for argument in schema.arguments.flat_all] + [item.type for item in schema.returns]
     return any(isinstance(type.base, BaseType) and not type.base.known for type in types)

@@ -1,9 +1,9 @@
-"""The bundled operator index: the facts of one release's native_functions.yaml in a file that loads quickly.
+"""The bundled operator index: the facts of one release's native_functions.yaml in a fast-loading file.
 
-An index is JSON, one function a line. Shared facts (variants, dispatch keys, tags and the rarer fields) are stored once
-as a profile; a function has its schema, the number of its profile and its own facts.
+An index is JSON with one function per line. Shared facts (variants, dispatch keys, tags and the rarer fields) are
+stored once as a profile; a function has its schema, a profile number and its own facts.
 
-An installed PyTorch has a native_functions.yaml of its own; it is found without importing it.
+An installed PyTorch ships its own native_functions.yaml; it is located without importing torch.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SHARED: dict[str, Any] = {
     "use_const_ref_for_mutable_tensors": False,
 }
 
-#: The facts that are rarely shared.
+#: The facts stored per function, with their defaults.
 _OWN: dict[str, Any] = {"structured_delegate": None, "autogen": (), "cpp_no_default_args": frozenset()}
 
 #: Decoders from JSON values to fields of ``NativeFunction``.
@@ -58,7 +58,7 @@ _DECODE: dict[str, Any] = {
 
 
 class IndexFormatError(Exception):
-    """The text is not an operator index, or has another format."""
+    """The text is not an operator index of this format."""
 
 
 def build_index(natives: NativeFunctions, version: str, declarations: Mapping[str, Any] | None) -> bytes:
@@ -141,7 +141,7 @@ class IndexExtras(Struct, frozen=True):
 
 
 def extras_beside(schemas: Container[str]) -> IndexExtras | None:
-    """Return the other parts of the bundled index, or None unless all of its functions have one of these schemas.
+    """Return the other parts of the bundled index if all of its functions have one of these schemas, else None.
 
     Comparing schemas is faster than decoding functions.
 
@@ -250,9 +250,9 @@ class InstalledTorch(Struct, frozen=True):
     Attributes:
         version: its version, such as ``2.13.0+cpu``, or None if unknown.
         native_functions: the path of native_functions.yaml.
-        tags: the path of tags.yaml, None when it is not there.
-        derivatives: the path of derivatives.yaml, None when it is not there.
-        functions_manual: the path of FunctionsManual.h, None when it is not there.
+        tags: the path of tags.yaml, or None.
+        derivatives: the path of derivatives.yaml, or None.
+        functions_manual: the path of FunctionsManual.h, or None.
     """
 
     version: str | None
@@ -268,7 +268,7 @@ class InstalledTorch(Struct, frozen=True):
 
 
 def installed_torch() -> InstalledTorch | None:
-    """The PyTorch that ``import torch`` would find, None when there is none or it ships no operator files."""
+    """The PyTorch that ``import torch`` would import; None if absent or without operator files."""
     torchgen = _folder("torchgen")
     if torchgen is None:
         return None

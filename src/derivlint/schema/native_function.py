@@ -1,7 +1,7 @@
-"""One operator of native_functions.yaml, and the functional and out variants that PyTorch generates of it.
+"""An operator of native_functions.yaml, and the functional and out variants that torchgen generates from it.
 
 Follows torchgen/native_function_generation.py, ``add_generated_native_functions``. Where torchgen raises, nothing is
-generated here.
+generated.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ AUTOGRAD_KEYS = ("AutogradNestedTensor", *(f"Autograd{backend}" for backend in B
 
 
 DEFAULT_NAMESPACE = "aten"
-#: The namespace of the operators of another framework than PyTorch, about which nothing but the schemas is known.
+#: The namespace of operators of a framework other than PyTorch; only their schemas are known.
 FRAMEWORK = "framework"
 _AUTOGRAD_KEYS = frozenset({"Autograd", *AUTOGRAD_KEYS})
 
 FUNCTION = frozenset({"function"})
 NO_TAGS: frozenset[str] = frozenset()
 
-#: They are tagged as views, but functionalization treats them as plain in-place operators.
+#: Operators that are tagged as views, but that functionalization treats as plain in-place operators.
 RESIZES = ("resize_", "resize_as_")
 
 
@@ -62,9 +62,9 @@ class NativeFunction(Struct, eq=False, dict=True):
 
     Attributes:
         func_text: the schema as written, without the namespace.
-        namespace: ``aten``, or what comes before ``::``.
+        namespace: ``aten``, or the part before ``::``.
         variants: ``function``, ``method`` or both.
-        dispatch: the dispatch keys as written, None when there is no dispatch table.
+        dispatch: the dispatch keys as written, or None without a dispatch table.
         structured: whether it is the out function to which the others of its group delegate.
         structured_delegate: the name of that function, for the others.
         tags: the tags as written; a generated function has ``generated`` and inherited tags.
@@ -76,8 +76,8 @@ class NativeFunction(Struct, eq=False, dict=True):
         has_autograd_kernel: whether a file declares a hand-written autograd kernel for it.
         has_backend_kernel: whether an out-of-tree back end has a kernel of its own for it, so that autograd needs a
             derivative, even of a function that is composite in PyTorch.
-        versions: in a back end's file for several versions, those that declare it; None for all.
-        generated: whether torchgen adds it, so that it is in no file.
+        versions: the versions that declare it, in a back end's file for several versions; None for all.
+        generated: whether torchgen generates it, so that it is in no file.
         source: path and span of the schema, or None if it comes from an index or is generated.
     """
 
@@ -132,7 +132,7 @@ class NativeFunction(Struct, eq=False, dict=True):
 
     @cached_property
     def schema_text(self) -> str:
-        """The schema in canonical form; parsed only if it is written otherwise.
+        """The schema in canonical form; parsed only if it is not written so.
 
         Raises:
             SchemaError: as ``schema`` does.
@@ -141,7 +141,7 @@ class NativeFunction(Struct, eq=False, dict=True):
 
     @property
     def is_of_framework(self) -> bool:
-        """Whether it is an operator of another framework than PyTorch, whatever its name."""
+        """Whether it is an operator of a framework other than PyTorch."""
         return self.namespace == FRAMEWORK
 
     @property
@@ -157,7 +157,7 @@ class NativeFunction(Struct, eq=False, dict=True):
 
     @property
     def generated(self) -> bool:
-        """Whether torchgen adds it as a variant of another function."""
+        """Whether torchgen generates it as a variant of another function."""
         return self.generated_from is not None
 
     @property
@@ -167,7 +167,7 @@ class NativeFunction(Struct, eq=False, dict=True):
 
     @cached_property
     def _dispatch_keys(self) -> frozenset[str]:
-        """The keys with a kernel; the implicit composite one if there is no dispatch table.
+        """The dispatch keys with a kernel; without a dispatch table, the implicit composite key.
 
         Kernels of other namespaces may be registered anywhere (``TORCH_LIBRARY_IMPL``), so their keys are unknown.
         """
@@ -193,7 +193,7 @@ class NativeFunction(Struct, eq=False, dict=True):
 
     @property
     def has_composite_implicit_autograd_kernel(self) -> bool:
-        """Whether it decomposes into other operators, which autograd differentiates."""
+        """Whether it is composed of other operators, which autograd differentiates."""
         return COMPOSITE_IMPLICIT in self._dispatch_keys
 
     @cached_property
@@ -202,7 +202,7 @@ class NativeFunction(Struct, eq=False, dict=True):
         if "inplace_view" in self.tags and str(self.name) not in RESIZES:
             return True
         if self.func_text.count("(") == 1:
-            # Annotations have parentheses of their own; most schemas have none
+            # A schema without an annotation, which has parentheses of its own, is not a view
             return False
         schema = self.schema
         return any(r.annotation is not None and not r.annotation.is_write for r in schema.returns) or any(
@@ -217,7 +217,7 @@ class NativeFunction(Struct, eq=False, dict=True):
         return ViewSchemaKind.aliasing_inplace if self.name.inplace else ViewSchemaKind.aliasing
 
     def arguments_of(self, *types: str) -> frozenset[str]:
-        """The names of the arguments of base types such as ``bool``, optional or not; without lists and outputs."""
+        """The names of the arguments of any of the base types, optional or not; without lists and out arguments."""
         arguments = self.schema.arguments.flat_non_out
         return frozenset(
             item.name for item in arguments if item.type.is_list_like is None and str(item.type.base) in types
@@ -245,13 +245,13 @@ def from_schema(schema: FunctionSchema, origin: NativeFunction, tags: Iterable[s
         generated_from=origin,
         in_cpp_api=origin.in_cpp_api,
     )
-    # a generated schema has no source text, so it is stored instead of being parsed
+    # a generated schema has no source text to parse, so store it
     function.__dict__["schema"] = schema
     function.__dict__["name"] = schema.name
     return function
 
 
-#: polygamma_ cannot be paired with polygamma, whose ``n`` comes before ``self``.
+#: In-place operators without a functional twin: polygamma takes ``n`` before ``self``.
 UNPAIRED_INPLACE = frozenset({"polygamma_"})
 
 #: The names of alias sets, in order; importing the module "string" is slow.
@@ -261,7 +261,7 @@ INHERITED_TAGS = frozenset({"nondeterministic_seeded", "view_copy"})
 
 
 def generated_variants(group: Mapping[SchemaKind, NativeFunction]) -> list[NativeFunction]:
-    """The variants that PyTorch adds to a group of functions with one signature, out before functional."""
+    """The variants that torchgen adds to a group of functions with one signature: out, then functional."""
     has_out = SchemaKind.out in group
     functions = group.values()
     base = next((group[kind] for kind in _BASE_ORDER if kind in group), None)
@@ -269,7 +269,7 @@ def generated_variants(group: Mapping[SchemaKind, NativeFunction]) -> list[Nativ
         return []
     if all(f.manual_cpp_binding for f in functions):
         return []
-    # set_ is tagged as an in-place view, but is treated as a plain in-place operator
+    # set_ is tagged as an in-place view, but treated as a plain in-place operator
     if any(f.is_view_op and f.name.name_without_overload != "set_" for f in functions):
         return []
     is_core = any("core" in f.tags for f in functions)
@@ -300,7 +300,7 @@ def functional_variant(function: NativeFunction) -> NativeFunction:
     name = OperatorName(
         schema.name.base,
         dunder=schema.name.dunder,
-        # the mutable and the functional form take the same arguments: only the base name distinguishes them
+        # the mutable and functional forms take the same arguments, so the base name has to differ
         functional_overload=schema.kind is SchemaKind.mutable,
         overload=schema.name.overload,
     )
@@ -339,7 +339,7 @@ def _variant(schema: FunctionSchema, origin: NativeFunction) -> NativeFunction:
 
 
 def _out_arguments(schema: FunctionSchema) -> tuple[tuple[Return, ...], tuple[Argument, ...]] | None:
-    """The returns and the out arguments that replace a schema's tensor returns.
+    """The returns, and the out arguments that replace a schema's tensor returns.
 
     The out arguments are also returned if all returns are plain tensors; otherwise only the other returns are.
     """

@@ -1,4 +1,4 @@
-"""All native functions of a PyTorch, with lookups by name, schema and signature."""
+"""The native functions of a PyTorch, with lookups by name, schema and signature."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from derivlint.schema.syntax.names import FOREACH_PREFIX, OperatorName
 from derivlint.source import SourceFile, Span
 from derivlint.source.lazy import cached_property
 
-#: Fewer functions are not a complete PyTorch.
+#: The minimum number of functions of a complete PyTorch.
 WHOLE = 500
 
 
@@ -34,7 +34,7 @@ class UnreadablePart(NamedTuple):
         message: the fact.
         span: the span in the header.
         help: the cure, and the consequence for checks.
-        hides: whether it may hide the declarations after it.
+        hides: whether declarations after it may be missing.
     """
 
     source: SourceFile
@@ -45,10 +45,10 @@ class UnreadablePart(NamedTuple):
 
 
 class HelperBody(NamedTuple):
-    """A C++ function that formulas call, with the facts derived from its body.
+    """A C++ helper function, with the facts derived from its body.
 
     Attributes:
-        span: the function.
+        span: the whole function.
         name_span: its name.
         derived: its linearity and conjugation, as :mod:`derivlint.operators.reference.derived` encodes them; empty if
             unknown.
@@ -68,12 +68,12 @@ class HelperBody(NamedTuple):
 
 
 class HelperBodies(NamedTuple):
-    """The functions that formulas call, as a C++ source file defines them.
+    """The helper functions that a C++ source file defines.
 
     Attributes:
         source: the file.
-        functions: the functions by name, in the order of the file.
-        is_shown: whether findings may show its text.
+        functions: the functions by name, in file order.
+        is_shown: whether findings may quote it.
     """
 
     source: SourceFile
@@ -82,14 +82,14 @@ class HelperBodies(NamedTuple):
 
 
 class NativeFunctions:
-    """The native functions, with the variants that PyTorch generates of them.
+    """The native functions, with the variants that torchgen generates.
 
     Families of operators are computed on demand, since a check needs few of them.
 
     Attributes:
         written: the functions as written in the files, in order.
         problems: the unreadable parts of the files.
-        version: the PyTorch version, None when it is not known.
+        version: the PyTorch version, or None if unknown.
         declarations: the C++ declarations other than operators, as :mod:`derivlint.cpp` reads them from headers; None
             if no header is known.
         declarations_complete: whether they declare every function that formulas may call.
@@ -97,13 +97,13 @@ class NativeFunctions:
         in_checkout: whether that header is part of the checkout of the derivatives file.
         header_problems: the unreadable parts of headers.
         autograd_keys: the dispatch keys that derivatives may name.
-        known_tags: the tags of tags.yaml, None when not known.
-        derivatives: for each operator with an entry in PyTorch's derivatives.yaml, by full name, the names that have a
-            formula there; None when not known.
-        generator_lists: the lists of operators in the generators of this PyTorch, by topic, as
-            :mod:`derivlint.operators` reads them; None for those of its release.
+        known_tags: the tags of tags.yaml, or None if unknown.
+        derivatives: the names with a formula, by the full name of each operator in PyTorch's derivatives.yaml; None if
+            unknown.
+        generator_lists: the operator lists in the generators of this PyTorch, by topic, as :mod:`derivlint.operators`
+            reads them; None for those of its release.
         origin: how the functions were obtained.
-        are_of_framework: whether they are the operators of another framework than PyTorch.
+        are_of_framework: whether they are the operators of a framework other than PyTorch.
         is_older: whether they are for a PyTorch older than the oldest release in the operator book.
         of_version: the functions of one version, for a back end's files for several versions.
     """
@@ -165,7 +165,7 @@ class NativeFunctions:
         return changed
 
     def all_declared(self) -> NativeFunctions:
-        """Return a copy whose declarations are complete: formulas are compiled with nothing else."""
+        """Return a copy whose declarations are complete: formulas may call nothing else."""
         changed = self.with_declarations(self.declarations, complete=True, in_checkout=self.in_checkout)
         changed.of_version = lambda version: self.of_version(version).all_declared()
         return changed
@@ -177,14 +177,14 @@ class NativeFunctions:
         return changed
 
     def with_bodies(self, read: Callable[[], HelperBodies | None]) -> NativeFunctions:
-        """Return a copy with the bodies of functions that formulas call, read on demand."""
+        """Return a copy with the bodies of helper functions, read on demand."""
         changed = copy(self)
         changed._read_bodies = read
         return changed
 
     @property
     def bodies(self) -> HelperBodies | None:
-        """The bodies of functions that formulas call, or None if unknown."""
+        """The bodies of helper functions, or None if unknown."""
         return self._read_bodies()
 
     def with_derivatives(self, derivatives: Mapping[str, Sequence[str]] | None) -> NativeFunctions:
@@ -194,21 +194,21 @@ class NativeFunctions:
         return changed
 
     def with_generator_lists(self, lists: Mapping[str, Sequence[str]] | None) -> NativeFunctions:
-        """Return a copy with the operator lists of their own generators."""
+        """Return a copy with the operator lists of its own generators."""
         changed = copy(self)
         changed.generator_lists = lists
         return changed
 
     @cached_property
     def has_symbolic_sizes(self) -> bool:
-        """Whether this PyTorch has ``SymInt`` (1.13 and later); true for incomplete sets of functions."""
+        """Whether this PyTorch has ``SymInt`` (from 1.13 on); true for incomplete sets of functions."""
         if self.is_older:
             return False
         return self._is_part or any("SymInt" in function.func_text for function in self.written)
 
     @cached_property
     def has_composite_keys(self) -> bool:
-        """Whether dispatch tables distinguish composite functions (1.8 and later); true for incomplete sets."""
+        """Whether dispatch tables distinguish composite functions (from 1.8 on); true for incomplete sets."""
         return self._is_part or any("CompositeExplicitAutograd" in (item.dispatch or ()) for item in self.written)
 
     @property
@@ -234,14 +234,14 @@ class NativeFunctions:
 
     @cached_property
     def functions(self) -> tuple[NativeFunction, ...]:
-        """Every function, the generated ones last; follows torchgen/gen.py, ``parse_native_yaml_struct``."""
+        """All functions, generated ones last; follows torchgen/gen.py, ``parse_native_yaml_struct``."""
         generated = [item for family in self._all_families() for item in family.generated]
         generated.sort(key=lambda item: item[0])
         return self.written + tuple(function for _, function in generated)
 
     @cached_property
     def view_groups(self) -> tuple[ViewGroup, ...]:
-        """Every view group, in the order in which PyTorch adds the derivatives of the ``_copy`` twins."""
+        """All view groups, in the order in which PyTorch adds the derivatives of the ``_copy`` twins."""
         groups = [item for family in self._all_families() for item in family.view_groups]
         groups.sort(key=lambda item: item[0])
         return tuple(group for _, group in groups)
@@ -252,16 +252,16 @@ class NativeFunctions:
         return None if family is None else family.by_schema(text)
 
     def named(self, name: str) -> tuple[NativeFunction, ...]:
-        """The overloads of an operator, ``abs`` and ``abs_`` being two operators."""
+        """The overloads of an operator; ``abs`` and ``abs_`` are two operators."""
         family = self._family(OperatorName.parse(name).base)
         return () if family is None else family.named(name)
 
     def operator(self, name: str) -> NativeFunction | None:
-        """The function of that name with its overload, such as ``add_.Tensor``."""
+        """The function with a full name such as ``add_.Tensor``."""
         return next((f for f in self.named(name.partition(".")[0]) if str(f.name) == name), None)
 
     def with_base(self, base: str) -> tuple[NativeFunction, ...]:
-        """The functions with a base name: functional, in-place, out and generated forms, all overloads."""
+        """All functions with a base name: every form and overload."""
         family = self._family(base)
         return () if family is None else family.with_base(base)
 
@@ -271,12 +271,12 @@ class NativeFunctions:
         return () if family is None else family.signature_group(function)
 
     def by_signature(self, key: str) -> tuple[NativeFunction, ...]:
-        """The functions whose signature prints as ``key``, in the same order."""
+        """The functions whose signature prints as ``key``, in the same order as :meth:`signature_group`."""
         family = self._family(OperatorName.parse(key.partition("(")[0]).base)
         return () if family is None else family.by_signature(key)
 
     def view_group(self, function: NativeFunction) -> ViewGroup | None:
-        """The view group that ``function`` belongs to, as view, as copy or as in-place view."""
+        """The view group that contains ``function``."""
         family = self._family(function.name.base)
         return None if family is None else family.view_group(function)
 

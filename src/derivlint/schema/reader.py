@@ -1,4 +1,4 @@
-"""Reads native_functions.yaml, and out-of-tree files of the same form.
+"""Read native_functions.yaml, and out-of-tree files of the same format.
 
 Unknown fields, tags and dispatch keys are accepted: each PyTorch release has its own. Follows torchgen/gen.py,
 ``parse_native_yaml_struct``, and torchgen/model.py, ``NativeFunction.from_yaml``.
@@ -32,20 +32,20 @@ from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode, read_yaml
 #: The dispatch key of out-of-tree backends.
 OUT_OF_TREE_KEYS = ("PrivateUse1",)
 
-#: The groups of operators with autograd kernels of the back end (torchgen/gen_backend_stubs.py, and torch_npu).
+#: The groups of operators with a back end's own autograd kernels (torchgen/gen_backend_stubs.py, and torch_npu).
 AUTOGRAD_GROUPS = frozenset({"autograd", "custom_autograd"})
 
-#: The groups of operators that the back end defines, in its own namespace.
+#: The groups of a back end's own operators, in its own namespace.
 CUSTOM_GROUPS = frozenset({"custom", "custom_autograd"})
 
-#: The name in entries of an argument ``grad`` of a back end's operator.
+#: The name that a back end's argument ``grad`` has in entries.
 RENAMED_TO = "grad_out"
 _GRAD = re.compile(r"(?<= )grad(?=[,)=])")
 
 _NO_NAMESPACES: Mapping_[str, str] = {}
 _TRUE = frozenset({"true", "yes", "on"})
 
-#: Fields with the same type in the model as in the file: a string, a boolean or a list of names.
+#: Fields that the model takes as they are: strings, booleans and lists of names.
 _STRINGS = frozenset({"structured_delegate", "python_module", "category_override", "device_check"})
 _BOOLEANS = frozenset(
     {
@@ -70,7 +70,7 @@ def read_native_functions(
     Args:
         sources: the files.
         tags: tags.yaml.
-        namespaces: the default namespaces of back ends' own operators, by the paths of files.
+        namespaces: the default namespace of a back end's own operators, by file path.
     """
     problems: list[NativeProblem] = []
     functions: dict[tuple[str, str], NativeFunction] = {}
@@ -108,7 +108,7 @@ def read_native_functions(
 
 
 def _custom_names(root: Mapping) -> frozenset[str]:
-    """The operators in a back end's own groups; groups for kinds of kernels repeat some of them."""
+    """The operators in a back end's own groups; other groups may repeat them."""
     groups = (pair.value for pair in root.pairs if isinstance(pair.key, Scalar) and pair.key.value in CUSTOM_GROUPS)
     items = (item for group in groups if isinstance(group, Sequence) for item in group.items)
     schemas = (item.get("func") for item in items if isinstance(item, Mapping))
@@ -164,7 +164,7 @@ def _read_list(
             fields = {pair.key.value: pair.value for pair in item.pairs if isinstance(pair.key, Scalar)}
         func = fields.get("func")
         if not isinstance(func, Scalar) or func.kind != "str":
-            # A grouped file has lists of operator names next to lists of schemas.
+            # A grouped file has lists of operator names beside lists of schemas.
             if not grouped:
                 problems.append(NativeProblem(source, 'the entry has no "func" with a schema', item.within, None))
             continue
@@ -172,11 +172,11 @@ def _read_list(
             continue
         text, namespace, offset = _split_namespace(func.value)
         if grouped and RENAMED_TO not in text:
-            # "grad" is the incoming gradient in formulas, so the generator of such a back end renames arguments
+            # "grad" is the incoming gradient in formulas, so such a back end's generator renames the argument
             text = _GRAD.sub(RENAMED_TO, text)
         facts = _facts(fields)
         if grouped:
-            # the file as a whole declares kernels of its backend, so autograd needs a derivative
+            # the whole file declares kernels of a backend, so autograd needs a derivative
             facts.setdefault("dispatch", OUT_OF_TREE_KEYS)
         function = NativeFunction(text, namespace=namespace, source=(source.path, func.within), **facts)
         function.in_cpp_api = not grouped
@@ -192,9 +192,9 @@ def _read_list(
 
 
 def _versions_of(fields: Mapping_[str, YamlNode], versions: FileVersions) -> frozenset[str] | None:
-    """The versions for which a field for a kind of kernel declares an operator; None for all.
+    """The versions in a field for a kind of kernel; None for all.
 
-    A field with another value than versions has a problem of its own.
+    A malformed field has a problem of its own.
     """
     versions_of_fields = [entry_versions(node, versions) for name, node in fields.items() if name != "func"]
     names = frozenset(name for item in versions_of_fields if not item.problems for name in item.names)
@@ -202,7 +202,7 @@ def _versions_of(fields: Mapping_[str, YamlNode], versions: FileVersions) -> fro
 
 
 def _split_namespace(func: str) -> tuple[str, str, int]:
-    """``aten::abs(...)`` to ``abs(...)``, its namespace and the offset at which the rest begins."""
+    """Split ``aten::abs(...)`` into the rest, the namespace and the offset of the rest."""
     head = func.partition("(")[0]
     namespace, colons, _ = head.rpartition("::")
     if not colons:
@@ -212,7 +212,7 @@ def _split_namespace(func: str) -> tuple[str, str, int]:
 
 
 def _facts(fields: dict[str, YamlNode]) -> dict[str, Any]:
-    """The arguments of ``NativeFunction`` for the fields of an entry; a value of the wrong type counts as absent."""
+    """The keyword arguments of ``NativeFunction`` for the fields of an entry; values of the wrong type are dropped."""
     facts: dict[str, Any] = {}
     for name, node in fields.items():
         if name in _STRINGS:
@@ -241,7 +241,7 @@ def _facts(fields: dict[str, YamlNode]) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _split(text: str) -> tuple[str, ...]:
-    """The parts of ``CPU, CUDA``; a file has few distinct values, each many times."""
+    """Split ``CPU, CUDA`` at commas; cached, since a file repeats few values many times."""
     return tuple([sys.intern(part.strip()) for part in text.split(",")])
 
 

@@ -1,7 +1,7 @@
-"""The versions to which an entry or operator of a back end's file applies.
+"""The versions to which an entry or operator in a back end's file applies.
 
-Follows torch_npu's op_plugin, ``codegen/utils.py``: the key of the version list stands for all versions, a list of two
-is an inclusive range, whose end may be ``newest``, and a string lists versions.
+Follows torch_npu's op_plugin, ``codegen/utils.py``: the key of the version list denotes all versions, a list of two is
+an inclusive range, whose end may be ``newest``, and a string lists versions.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from msgspec import Struct
 from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode
 
 NEWEST = "newest"
-#: The key with the names of all versions, which also stands for all of them.
+#: The key of the list of all versions; as a value it denotes all of them.
 ALL_VERSIONS = "all_version"
-#: The key of an entry with the versions for which it holds.
+#: The key of an entry's versions.
 VERSION = "version"
 
 _VERSION = re.compile(r"v?\d+(?:\.\d+)*")
@@ -29,11 +29,11 @@ class VersionProblemKind(Enum):
 
     #: an unknown version
     UNKNOWN = "unknown"
-    #: a range that ends before it begins
+    #: a range whose end precedes its start
     REVERSED = "reversed"
-    #: neither a range nor a text
+    #: neither a range nor a string
     SHAPE = "shape"
-    #: the list of all versions is missing, or is not a list of texts
+    #: the list of all versions is missing, or not a list of strings
     LIST = "list"
 
 
@@ -55,7 +55,7 @@ class FileVersions(Struct, frozen=True):
     """The versions of a file.
 
     Attributes:
-        word: the top-level key, which also stands for all versions in entries.
+        word: the top-level key, which denotes all versions in entries.
         names: the versions, oldest first; empty if unknown.
         problem: the error in the list, if any.
     """
@@ -66,11 +66,11 @@ class FileVersions(Struct, frozen=True):
 
 
 class EntryVersions(Struct, frozen=True):
-    """The versions to which an entry applies; all if it names none or they are unreadable.
+    """The versions to which an entry applies: all if it names none or they are malformed.
 
     Attributes:
         names: the versions, oldest first.
-        problems: the unreadable parts.
+        problems: the malformed parts.
     """
 
     names: tuple[str, ...]
@@ -82,8 +82,9 @@ def file_versions(root: YamlNode | None, word: str | None, key: str | None = Non
 
     Args:
         root: the root of the file.
-        word: the top-level key of the version list, or None if files of this kind have no versions.
-        key: the key of entries for their versions; those of a plain list are all that its entries name.
+        word: the top-level key of the version list, or None if such files have no versions.
+        key: the key of versions in entries; in a plain list without a version list, the entries' versions are all
+            versions.
     """
     if word is not None and key is not None and isinstance(root, Sequence):
         return FileVersions(word, named_versions(root.items, key))
@@ -99,7 +100,7 @@ def file_versions(root: YamlNode | None, word: str | None, key: str | None = Non
 
 
 def named_versions(items: Iterable[YamlNode], key: str) -> tuple[str, ...]:
-    """The versions that entries name by a key, oldest first."""
+    """The versions that entries name under a key, oldest first."""
     values = [item.get(key) for item in items if isinstance(item, Mapping)]
     texts = [text for value in values if value is not None for text in (_texts(value) or [getattr(value, "value", "")])]
     words = {word.strip() for text in texts for word in text.split(",")}
@@ -168,7 +169,7 @@ def _texts(node: YamlNode) -> list[str]:
 
 
 def spelled(names: tuple[str, ...], all_names: tuple[str, ...]) -> str:
-    """Versions for messages: ``v2.1``, or ``v2.1 to v2.5`` for consecutive ones, else all of them."""
+    """Format versions for messages: ``v2.1``, or ``v2.1 to v2.5`` if consecutive, else a list."""
     if len(names) == 1:
         return names[0]
     start = all_names.index(names[0])

@@ -15,7 +15,7 @@ from derivlint.source import Span
 from derivlint.source.lazy import cached_property
 from derivlint.source.records import KeyedEquality
 
-#: Offsets of type, name and default, two each, -1 where there is none.
+#: Start and end offsets of type, name and default, -1 if absent.
 Marks = tuple[int, int, int, int, int, int]
 
 
@@ -38,7 +38,7 @@ class Annotation(Struct, frozen=True):
 
 
 def annotated(type_: Type, annotation: Annotation | None) -> str:
-    """A type as schemas print it: the annotation follows the base type, ``Tensor(a!)[]``."""
+    """Print a type with its annotation, which follows the base type: ``Tensor(a!)[]``."""
     text = str(type_)
     if annotation is None:
         return text
@@ -66,10 +66,10 @@ class Argument(KeyedEquality, Struct, frozen=True):
     type: Type
     default: str | None = None
     annotation: Annotation | None = None
-    #: Equal arguments of different schemas share their marks; ``offset`` is the argument's position in the text.
+    #: Offsets relative to the argument, shared by equal arguments; ``offset`` is its position in the text.
     marks: Marks | None = None
     offset: int = 0
-    #: Type and name without the annotation, if the parser has them; shared as well.
+    #: Type and name without the annotation, if the parser computed them; shared too.
     bare: str | None = None
 
     def identity(self) -> tuple[Any, ...]:
@@ -113,7 +113,7 @@ class Argument(KeyedEquality, Struct, frozen=True):
 
 
 class Return(KeyedEquality, Struct, frozen=True):
-    """One return of a schema; ``name`` is None when it has none."""
+    """One return of a schema; ``name`` is None if absent."""
 
     name: str | None
     type: Type
@@ -184,9 +184,9 @@ class Arguments(Struct, frozen=True, dict=True):
     def group(
         positional: Sequence[Argument], kwarg_only: Sequence[Argument] = (), out: Sequence[Argument] = ()
     ) -> Arguments:
-        """Group arguments: those before and after ``self``, and the tensor options.
+        """Split the arguments into those before and after ``self``, and the tensor options.
 
-        Follows torchgen/model.py, ``Arguments.parse``; a second group of tensor options stays four plain arguments.
+        Follows torchgen/model.py, ``Arguments.parse``; further groups of tensor options stay plain arguments.
         """
         before, self_arg, after = positional[:0], None, positional
         for place, argument in enumerate(positional):
@@ -220,7 +220,7 @@ class Arguments(Struct, frozen=True, dict=True):
 
     @cached_property
     def flat_non_out(self) -> tuple[Argument, ...]:
-        """All arguments but the out arguments, in schema order."""
+        """All arguments without the out arguments, in schema order."""
         return self.flat_positional + self.flat_kwarg_only
 
     @cached_property
@@ -230,7 +230,7 @@ class Arguments(Struct, frozen=True, dict=True):
 
     @cached_property
     def non_out(self) -> tuple[Argument | TensorOptionsArguments, ...]:
-        """All arguments but the out arguments, the tensor options as one."""
+        """All arguments without the out arguments; the tensor options count as one."""
         options = () if self.tensor_options is None else (self.tensor_options,)
         return (
             *self.flat_positional,

@@ -25,10 +25,10 @@ class SchemaKind(Choice):
 
 
 def view_base(base: str) -> str:
-    """The base name of the view of ``<view>_copy`` or ``<view>_scatter``; other names are unchanged.
+    """The base name of a view, given that of its ``_copy`` or ``_scatter`` twin; other names are unchanged.
 
-    Follows torchgen/model.py, ``FunctionSchema.signature(strip_view_copy_name=True)``, which replaces every
-    occurrence, not only the last one.
+    Follows torchgen/model.py, ``FunctionSchema.signature(strip_view_copy_name=True)``, which removes every occurrence,
+    not only the last.
     """
     if base.endswith("_copy"):
         return base.replace("_copy", "")
@@ -56,7 +56,7 @@ class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def canonical(self) -> str:
-        """The schema in PyTorch's own notation."""
+        """The schema in PyTorch's notation."""
         returns = ", ".join(map(str, self.returns))
         return f"{self.name}({self.arguments}) -> {returns if len(self.returns) == 1 else f'({returns})'}"
 
@@ -135,8 +135,8 @@ class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
     ) -> FunctionSchema:
         """The signature that the functional, in-place and out forms of an operator share.
 
-        Overload, in-place mark, annotations, tensor options and out arguments are dropped; arguments that are written
-        to but not returned become returns. Follows torchgen/model.py, ``FunctionSchema.signature``.
+        Drops overload, in-place mark, annotations, tensor options and out arguments; arguments that are written to but
+        not returned become returns. Follows torchgen/model.py, ``FunctionSchema.signature``.
 
         Args:
             strip_default: drop the defaults of the arguments.
@@ -147,7 +147,7 @@ class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
         returns = [Return(r.name if keep_return_names else None, r.type) for r in self.returns]
         returns += [Return(f"{a.name}_out" if keep_return_names else None, a.type) for a in self._unreturned_writes()]
         positional, keyword = self._signature_arguments(strip_default)
-        # The remaining keywords of a factory function are a flat list without tensor options.
+        # The remaining keyword arguments of a factory function are a flat list.
         arguments = replace(Arguments.group(positional), pre_tensor_options_kwarg_only=tuple(keyword))
         return FunctionSchema(OperatorName(base, dunder=self.name.dunder), arguments, tuple(returns))
 
@@ -168,7 +168,7 @@ class FunctionSchema(Struct, frozen=True, eq=False, dict=True):
     def _unreturned_writes(self) -> list[Argument]:
         arguments = self.arguments
         own = () if arguments.self_arg is None else (arguments.self_arg,)
-        # The order matters: in-place and out forms with further mutable arguments have equal signatures.
+        # The order makes the signatures of in-place and out forms with further mutable arguments equal.
         writes = [
             a
             for a in (*own, *arguments.out, *arguments.post_self_positional)

@@ -1,4 +1,4 @@
-"""The reader of schemas over ``grammar/schema.lark``: free blanks, and errors with spans, in the user's terms."""
+"""The schema parser for ``grammar/schema.lark``: arbitrary blanks, and errors with spans."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SHAPE = "the form of a schema is name.overload(Type argument=default, *, Type keyword) -> ReturnType"
 
-#: The names of the terminals of grammar/schema.lark in messages, in the order of lists.
+#: The names of the terminals in messages, in the order in which they are listed.
 _SHOWN = {
     "OPERATOR": "an operator name",
     "TYPE": "a type",
@@ -48,7 +48,7 @@ _BRACKETS = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[][()]""", re.DOT
 
 
 def explain(text: str, position: int, expected: set[str]) -> SchemaError:
-    """The error of a text that fails at ``position``, where one of the terminals ``expected`` was possible."""
+    """Explain why a text fails at ``position``, where the terminals ``expected`` were possible."""
     before = text[:position].rstrip()
     match = _FOUND.match(text, position)
     if match is None or not text[position:].strip():
@@ -79,7 +79,7 @@ def explain(text: str, position: int, expected: set[str]) -> SchemaError:
         return SchemaError(f'expected {part} after "{before[-1]}", found {quoted(token)}', start, end)
     if token in ('"', "'"):
         return SchemaError("the string is never closed", start, end)
-    # The parser's states do not record the kind of open bracket, so they also offer to close the other kind.
+    # Parser states do not record the kind of open bracket, so the other kind's closing one is also expected.
     opened = _unclosed(before)
     if opened is None and "->" in before and "RPAR" in expected:
         expected = {"$END"}
@@ -90,8 +90,8 @@ def explain(text: str, position: int, expected: set[str]) -> SchemaError:
 
 
 def _half_argument(before: str) -> SchemaError:
-    """The error of ``abs(self)``: the only word is read as a type, and the name is missing."""
-    # The annotation of "Tensor(a!)" belongs to the word.
+    """Explain ``abs(self)``: the only word is taken for a type, and the name is missing."""
+    # "Tensor(a!)" counts as one word
     end = before.rfind("(") if before.endswith(")") else len(before)
     start = max(before.rfind(mark, 0, end) for mark in " \t\r\n(,") + 1
     shown = before[start:]
@@ -186,7 +186,7 @@ def _arguments(tree: Node, text: str) -> Arguments:
             continue
         argument = _argument(child, text)
         if argument.is_write and current is kwarg_only:
-            # a keyword-only argument that is written to is an out argument
+            # a keyword-only argument with a write annotation is an out argument
             current = out
         elif current is out and not argument.is_write:
             span = argument.name_span or Span(0, 0)
@@ -205,7 +205,7 @@ def _argument(tree: Node, text: str) -> Argument:
     if default is None:
         return Argument(str(name), type_, None, annotation, (*marks, -1, -1))
     start, end = default.meta.start_pos, default.meta.end_pos
-    # blanks inside a list of defaults are not canonical: PyTorch splits arguments at ", "
+    # drop blanks in a default list: PyTorch splits arguments at ", ", so they are not canonical
     written = "".join(_DEFAULT_PARTS.findall(text, start, end))
     return Argument(str(name), type_, written, annotation, (*marks, start, end))
 

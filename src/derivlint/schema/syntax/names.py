@@ -1,4 +1,4 @@
-"""Operator names: ``add_.Tensor`` is the in-place form of ``add``, overload ``Tensor``. Errors in schema texts."""
+"""Operator names, such as ``add_.Tensor``: the in-place form of ``add``, overload ``Tensor``; errors in schemas."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class OperatorName(Struct, frozen=True):
     Follows torchgen/model.py, ``OperatorName`` and ``BaseOperatorName``, without their checks of naming conventions.
 
     Attributes:
-        base: the name without the marks below: ``add`` for ``add_.Tensor`` and for ``__iadd__``.
+        base: the name without in-place mark, dunder and overload: ``add`` for ``add_.Tensor`` and for ``__iadd__``.
         inplace: whether the name marks an in-place operator.
         dunder: whether it has the form ``__name__``.
         functional_overload: whether it is the ``<base>_functional`` twin of a mutable operator.
@@ -54,16 +54,16 @@ class OperatorName(Struct, frozen=True):
 
     @property
     def is_foreach(self) -> bool:
-        """Whether it is a foreach operator, which applies another one to each tensor of a list: ``_foreach_abs``."""
+        """Whether it is a foreach operator such as ``_foreach_abs``."""
         return self.base.startswith(FOREACH_PREFIX)
 
     @property
     def element_base(self) -> str:
-        """The base name of the operator that a foreach operator applies, ``abs``; the own base name of any other."""
+        """The base name of the operator that a foreach operator applies; of any other, its own."""
         return self.base.removeprefix(FOREACH_PREFIX)
 
     def with_overload(self, overload: str) -> OperatorName:
-        """The name of the same base operator, not in place, with another overload."""
+        """The functional name with another overload."""
         return OperatorName(self.base, dunder=self.dunder, overload=overload)
 
     def __str__(self) -> str:
@@ -91,7 +91,7 @@ def _parse(text: str) -> OperatorName:
     return OperatorName(base, inplace, dunder, functional, overload)
 
 
-#: The longest quotation of user text in messages.
+#: The maximum number of characters of quoted user text in messages.
 MAX_QUOTED = 40
 
 
@@ -101,13 +101,13 @@ def quoted(text: str) -> str:
 
 
 class SchemaMistake(Struct, frozen=True):
-    """The error in a schema.
+    """An error in a schema.
 
     Attributes:
-        message: the fact, one line.
+        message: the fact, on one line.
         start: the offset of the offending text in the schema.
         end: the offset after it; equal to ``start`` at the end of the text.
-        help: how to write it, or None.
+        help: the cure, or None.
     """
 
     message: str
@@ -116,7 +116,7 @@ class SchemaMistake(Struct, frozen=True):
     help: str | None = None
 
 
-#: The message about a schema as before May 2019.
+#: The message about schemas in the format before May 2019.
 WITHOUT_RETURNS = "the schema has no returns"
 
 

@@ -1,8 +1,7 @@
-"""Parses schemas.
+"""Parse schemas.
 
-Canonical text, as in every released file, is parsed by one regular expression per argument; other text by the grammar,
-which allows arbitrary blanks and reports errors. Both accept the same language on canonical text and give the same
-schema.
+Canonical text, as in every released file, is parsed with one regular expression per argument; other text with the
+grammar, which allows arbitrary blanks and reports errors. On canonical text both give the same schema.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ _ARGUMENT = re.compile(
 _RETURN = re.compile(rf"{_TYPE}(?: ([A-Za-z_]\w*))?", re.ASCII)
 
 
-#: Longer than any schema; bounds the cost of hostile input.
+#: The maximum length of a schema, which bounds the cost of hostile input.
 MAX_LENGTH = 10_000
 
 
 def is_canonical(text: str) -> bool:
-    """Whether the text certainly is a canonical schema; cheaper than parsing it."""
+    """Whether the text is certainly a canonical schema; cheaper than parsing."""
     return len(text) <= MAX_LENGTH and _split(text) is not None
 
 
@@ -43,13 +42,13 @@ def parse_schema(text: str) -> FunctionSchema:
     """Parse a schema without namespace.
 
     Raises:
-        SchemaError: the text is not a schema; its offsets are offsets into ``text``.
+        SchemaError: the text is not a schema.
     """
     if len(text) > MAX_LENGTH:
         raise SchemaError(f"the schema has {len(text)} characters, at most {MAX_LENGTH} are read", 0, len(text))
     schema = _parse_canonical(text)
     if schema is None:
-        # the grammar and Lark are only imported if needed
+        # Lark is imported only if needed
         from derivlint.schema.syntax.grammar_parser import parse_with_grammar
 
         schema = parse_with_grammar(text)
@@ -85,12 +84,12 @@ def _parse_canonical(text: str) -> FunctionSchema | None:
     arguments = Arguments.group(placed, placed_keyword[:first_out], placed_keyword[first_out:])
     returned = tuple([Return(item.name, item.type, item.annotation, item.marks, offset) for item, offset in returns])
     schema = FunctionSchema(OperatorName.parse(text[:opening]), arguments, returned, text, Span(0, opening))
-    # canonical text is its own printed form; printing thousands of schemas would be slow
+    # canonical text is its own printed form, and printing thousands of schemas is slow
     schema.__dict__["canonical"] = text
     return schema
 
 
-# a file's schemas are scanned first, and most of them are parsed later
+# the schemas of a file are first scanned, and most are parsed later
 @lru_cache(maxsize=4096)
 def _split(text: str) -> _Parts | None:
     """The parts of canonical text, or None for other text."""
@@ -111,7 +110,7 @@ def _split(text: str) -> _Parts | None:
             return None
     else:
         positional.extend(map(_argument, written))
-    # None is a part that is not an argument; arguments are always true
+    # None marks a part that is not an argument
     if not all(positional) or not all(keyword):
         return None
     if keyword and "!" in inner:

@@ -24,7 +24,7 @@ KNOWN_BASE_TYPES = frozenset(
 
 CUSTOM_CLASS_PREFIX = "__torch__.torch.classes."
 
-#: More suffixes than any valid type has; bounds the recursion over types.
+#: The maximum number of suffixes of a type, which bounds recursion over types.
 MAX_SUFFIXES = 16
 
 _TYPE = re.compile(r"([A-Za-z_]\w*(?:(?:\.|::)\w+)*)((?:\?|\[(?:0|[1-9][0-9]{0,17})?\])*)", re.ASCII)
@@ -32,7 +32,7 @@ _SUFFIX = re.compile(r"\?|\[([0-9]*)\]")
 
 
 class Type(Struct, frozen=True):
-    """The type of an argument or a return; one of the subclasses below."""
+    """The type of an argument or return; the base class of the types below."""
 
     @property
     def base(self) -> BaseType | CustomClassType:
@@ -46,7 +46,7 @@ class Type(Struct, frozen=True):
 
     @property
     def may_be_tensor_like(self) -> bool:
-        """Whether it is a tensor, or of a type that PyTorch does not have and that may hold tensors."""
+        """Whether it is a tensor, or has a base type that PyTorch lacks and that may hold tensors."""
         base = self.base
         return self.is_tensor_like or (isinstance(base, BaseType) and not base.known)
 
@@ -88,7 +88,7 @@ class BaseType(Type, frozen=True):
 
     @property
     def known(self) -> bool:
-        """Whether PyTorch has a base type of this name."""
+        """Whether PyTorch has this base type."""
         return self.name in KNOWN_BASE_TYPES
 
     def __str__(self) -> str:
@@ -96,7 +96,7 @@ class BaseType(Type, frozen=True):
 
 
 class CustomClassType(Type, frozen=True):
-    """A TorchScript class, ``name`` being what follows ``__torch__.torch.classes.``."""
+    """A TorchScript class; ``name`` follows ``__torch__.torch.classes.``."""
 
     name: str
 
@@ -134,7 +134,7 @@ class OptionalType(Type, frozen=True):
 
 
 class ListType(Type, frozen=True):
-    """A list, of ``size`` elements if one is given (``int[2]`` accepts a single ``int`` too)."""
+    """A list, of ``size`` elements if one is specified (``int[2]`` also accepts a single ``int``)."""
 
     elem: Type
     size: int | None
@@ -183,7 +183,7 @@ def suffixed(base: BaseType | CustomClassType, suffixes: str) -> Type:
     """Add ``?`` and ``[]`` to a base type.
 
     Raises:
-        SchemaError: there are too many; its span is that of the type.
+        SchemaError: there are more than ``MAX_SUFFIXES``; its span is the type.
     """
     result: Type = base
     for count, suffix in enumerate(_SUFFIX.finditer(suffixes)):
