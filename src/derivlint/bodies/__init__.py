@@ -1,7 +1,7 @@
-"""Symbolic execution of helper functions: FunctionsManual.cpp of a checkout.
+"""Symbolic execution of helper functions, such as those of FunctionsManual.cpp.
 
-Read :mod:`derivlint.bodies.reading` first. ``following`` runs the statements of a body over sums of products of its
+Read :mod:`derivlint.bodies.reading` first. ``following`` executes the statements of a body over sums of products of its
 parameters, as :mod:`derivlint.operators.reference.derivation` does with definitions; ``expressions`` evaluates calls,
-``values`` has the state of variables and the effects of writing to them. ``reading`` also finds the tensors that a
-body reads without testing whether they are defined.
+``values`` has the state of variables and the effects of assignments. ``reading`` also finds tensors that a body reads
+without a test whether they are defined. ``sizes`` computes result sizes by executing a body over sizes.
 """

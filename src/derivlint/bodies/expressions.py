@@ -1,4 +1,4 @@
-"""Evaluation of the expressions of a body: calls of operators, of lambdas, and of functions of the same file."""
+"""Evaluation of the expressions of a body: calls of operators, lambdas, and functions of the same file."""
 
 from __future__ import annotations
 
@@ -65,19 +65,19 @@ from derivlint.operators.reference.sums import (
 )
 from derivlint.operators.special import METADATA_MEMBERS, RAISING
 
-#: The number of levels that a call of a lambda, or of a function that takes one, counts as: it needs more frames.
+#: The nesting levels charged for a call of a lambda or of a function that takes one, which needs more Python frames.
 CALL = 2
-#: Functions that test the kind of a tensor or a number, whatever its value; conversions between types of numbers.
+#: Functions whose result does not depend on values: tests of the kind of a tensor or number.
 _QUESTION = re.compile(r"_?is_\w+|is[A-Z]\w*|are(?:Any|All|_)\w*|\w+_is_\w+|\w*wrap_dim\w*|result_type")
 _CONVERSION = re.compile(r"to[A-Z]\w*|guard_int|item|c?r?(?:begin|end)")
-#: Functions that apply a function to each item of a list.
+#: Functions that apply another one to each item of a list.
 _MAPS = frozenset({"fmap", "transform"})
-#: Members of lists that add an item.
+#: Methods of ``std::vector`` that add an item; ``sizes`` has its own list.
 _ADDS_ITEM = frozenset({"push_back", "emplace_back", "insert"})
 _NONE: frozenset[str] = frozenset()
-#: Nodes that pass gradients and raise only when these are differentiated again.
+#: Nodes that pass gradients on and only raise when differentiated again.
 _ERRORS_LATER = frozenset({"DelayedError"})
-#: Functions whose result is written before it is read, or has no elements.
+#: Functions whose result is uninitialized or empty.
 _UNWRITTEN = Book.by_hand("uninitialized")
 #: NaN: values computed from it are NaN, and do not count against linearity.
 _NOT_A_NUMBER = frozenset({"quiet_NaN", "NAN"})
@@ -94,10 +94,10 @@ _CHECKS = (
 
 
 class Expressions(Values):
-    """Evaluates the expressions of a body."""
+    """An evaluator of the expressions of a body."""
 
     def __init__(self, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions, nested: int) -> None:
-        """Begin a body, see :func:`derivlint.bodies.following.execute`."""
+        """Make an evaluator, see :func:`derivlint.bodies.following.execute`."""
         super().__init__(parameters, seeds, functions, nested)
         self._depth = 0
 
@@ -106,11 +106,11 @@ class Expressions(Values):
         """Run a statement."""
 
     def otherwise(self, node: Expr) -> Any:
-        """Evaluate an expression of any other kind as constant."""
+        """Evaluate any other kind of expression as a constant."""
         return CONSTANT
 
     def name(self, node: Name) -> Any:
-        """A variable."""
+        """Evaluate a variable."""
         if node.simple is not None:
             if node.simple in self.state.values:
                 return self.state.values[node.simple]
@@ -118,12 +118,12 @@ class Expressions(Values):
         return ABSENT if node.parts[-1].identifier == "nullopt" else CONSTANT
 
     def number(self, node: Number) -> Any:
-        """A literal."""
+        """Evaluate a literal."""
         digits = node.text.lower().rstrip("flu")
         return ZERO if digits and not digits.strip("0.") else CONSTANT
 
     def unary(self, node: Unary | Postfix) -> Any:
-        """A unary operator."""
+        """Evaluate a unary operator."""
         operand = self.of(node.operand)
         if node.op in ("*", "&"):
             return operand
@@ -139,7 +139,7 @@ class Expressions(Values):
         return self.of(node.operand)
 
     def binary(self, node: Binary) -> Any:
-        """A binary operator, or an assignment."""
+        """Evaluate a binary operator or an assignment."""
         if node.op in ASSIGNS:
             return self._assign(node.left, node.op, self.of(node.right), node.right)
         first, second = self.sum(node.left), self.sum(node.right)
@@ -185,7 +185,7 @@ class Expressions(Values):
         return self.flattened(self.of(node.object))
 
     def lambda_(self, node: Lambda) -> Any:
-        """Return the closure of a lambda, which runs when it is called."""
+        """Return the closure of a lambda, whose body runs when it is called."""
         return Closure(node)
 
     # ---- calls
@@ -207,7 +207,7 @@ class Expressions(Values):
         if isinstance(held, Closure):
             return self._apply(held, node.args)
         if held is not None:
-            # an object that is called: a functor, a std::function
+            # a called object: a functor, a std::function
             return opaque_in(self.flattened(held), *(self.sum(argument) for argument in node.args))
         return self._function(node, callee)
 
@@ -241,7 +241,7 @@ class Expressions(Values):
         return value
 
     def _look(self, *nodes: Expr) -> None:
-        """Evaluate expressions for their effects only."""
+        """Evaluate expressions for their side effects only."""
         for node in nodes:
             if not isinstance(node, Name):
                 self.of(node)
@@ -288,7 +288,7 @@ class Expressions(Values):
         return value
 
     def _higher_order(self, values: list[Any]) -> Any:
-        """Approximate an unknown function that takes a lambda: its value depends on the lambda's possible results."""
+        """Approximate an unknown function that takes lambdas: its value may depend on their results."""
         return opaque_in(
             *(
                 self.flattened(self._applied(value, [opaque_in(*map(self.flattened, values))] * len(value.node.params)))
@@ -299,12 +299,12 @@ class Expressions(Values):
         )
 
     def _inlined(self, definition: FunctionDefinition, values: list[Any]) -> Any:
-        """Run the body of a function of the same file that takes a lambda."""
+        """Execute the body of a function of the same file that takes a lambda."""
         self.budget.enter(CALL)
         self._depth += 1
         outer = self.state
         named = [param.name for param in definition.params]
-        # the lambda sees the variables around it
+        # the lambda captures the variables around it
         self.state = outer.copy()
         for name, value in zip(named, values, strict=False):
             self._bind(name, value, _NONE)
@@ -317,7 +317,7 @@ class Expressions(Values):
         return CONSTANT if returned is None else returned
 
     def _macro(self, node: Call) -> Any:
-        """Run the lambda in a macro, as ``AT_DISPATCH_FLOATING_TYPES`` does."""
+        """Execute the lambda in a macro such as ``AT_DISPATCH_FLOATING_TYPES``."""
         value: Any = CONSTANT
         for argument in node.args:
             held = self.of(argument)
@@ -347,13 +347,13 @@ class Expressions(Values):
             if derivation is not None and len(arguments) <= len(derivation.parameters):
                 return self._unsure(applied(derivation, arguments), arguments)
             if all(not value.all for value in arguments):
-                # a function of constants is one
+                # a function of constants is constant
                 return CONSTANT
             return opaque_in(*arguments)
         return self._unsure(result, arguments)
 
     def _unsure(self, value: Any, arguments: list[Sum]) -> Any:
-        """The value of a function: where it is not linear in a seed, that is only sure for products of it."""
+        """Mark new nonlinearity in a seed as uncertain unless several arguments depend on the seed."""
         if is_several(value):
             return tuple(self._unsure(item, arguments) for item in value)
         already = _NONE.union(*(term.curved for argument in arguments for term in argument.terms))
@@ -372,7 +372,7 @@ class Expressions(Values):
         return self._applied(held, values)
 
     def _applied(self, held: Closure, values: list[Any]) -> Any:
-        """Run a lambda; its writes to variables outside take effect."""
+        """Call a lambda; its assignments to outside variables take effect."""
         node = held.node
         if node is None:
             return values[0] if len(values) == 1 else tuple(values)

@@ -1,8 +1,7 @@
-"""Symbolic execution of a body: values as sums of products of its parameters.
+"""Symbolic execution of a body over sums of products of its parameters.
 
-Statements run in order on abstract values of the variables. Branches are joined: effects of a single branch are
-uncertain. A loop runs to a fixpoint. An unknown statement makes its variables opaque, and all values that depend on
-them.
+Statements are executed in order on abstract values. Branches are joined: effects of a single branch are uncertain. A
+loop runs to a fixpoint. An unknown statement makes its variables opaque, and so all values that depend on them.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class ExecutionResult(Struct, frozen=True):
 
     Attributes:
         value: the returned value, a sum or a tuple; None if it never returns a value.
-        returns: the parameters of which every ``return`` returns one, or a view of one.
+        returns: the parameters one of which, or a view of it, every ``return`` returns.
         is_exact: whether all statements are known.
     """
 
@@ -68,13 +67,13 @@ def execute(
     Args:
         body: the statements.
         parameters: the values of the parameters.
-        seeds: the parameters that take gradients or tangents: of a function of one that is not linear it is not said
-            that the whole is not linear, since such functions cancel: ``log`` with ``exp``.
+        seeds: the parameters that take gradients or tangents. A nonlinear function of one does not make the result
+            certainly nonlinear, since functions may cancel, such as ``log`` and ``exp``.
         functions: the functions of the same file.
-        nested: how deep the calls are by which the body was reached.
+        nested: the nesting of calls that led to the body.
 
     Raises:
-        BudgetError: it takes too many steps, or too deep ones.
+        BudgetError: the execution takes too many steps or nests too deeply.
     """
     run = _Execution(parameters, seeds, functions, nested)
     outcome = run.run(body)
@@ -92,7 +91,7 @@ class _Execution(Expressions):
         self.is_exact = True
 
     def run(self, statement: Statement) -> StatementEnd:
-        """Run a statement."""
+        """Execute a statement."""
         self.budget.enter()
         try:
             if isinstance(statement, Block):
@@ -117,7 +116,7 @@ class _Execution(Expressions):
         return StatementEnd()
 
     def _sequence(self, statements: tuple[Statement, ...], position: int) -> StatementEnd:
-        """Run statements in order, from a position on."""
+        """Execute statements in order, from a position on."""
         while position < len(statements):
             statement = statements[position]
             position += 1

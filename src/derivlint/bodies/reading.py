@@ -18,27 +18,27 @@ from derivlint.operators.reference.derived import Derived
 from derivlint.operators.reference.sums import Sum, Value, applied, flat, is_several, polynomial_of, variable
 from derivlint.operators.special import METADATA_MEMBERS, ParameterRole, role_of_name
 
-#: The kind of derived facts: arguments are bound by position.
+#: The kind of the derived facts; arguments are bound by position.
 _HELPER = "helper"
 _TENSORS = re.compile(r"\b(?:Tensor|TensorList|ITensorListRef|Variable|variable_list)\b")
-#: A tensor, and not an optional or a list of them.
+#: The type of a tensor, but not of an optional or a list of tensors.
 _TENSOR = re.compile(r"(?:const\s+)?(?:at::|torch::)?(?:Tensor|Variable)\s*&?")
 _NUMBERS = re.compile(r"\b(?:Scalar|double|float)\b")
 _NONE: frozenset[str] = frozenset()
-#: The number of levels that a call of another function of the file counts as.
+#: The nesting levels charged for a call of another function of the file.
 NESTED = 8
 
 
 class Helper(Struct, frozen=True):
-    """A function with the facts of its body.
+    """A function and the facts derived from its body.
 
     Attributes:
         definition: the function.
         derived: its linear arguments and their conjugation, or None if unknown.
-        returns: the parameters that every ``return`` gives back, as they are or as what may be a view.
-        lost: the gradients that have no part in what it returns, although it is not zero.
-        nonlinear: the gradients that it is surely not linear in.
-        unguarded: the tensors that it reads in every case and never asks whether they are defined.
+        returns: the parameters that every ``return`` returns, unchanged or possibly as a view.
+        lost: the gradients that do not occur in its result, although that is not zero.
+        nonlinear: the gradients in which it is certainly not linear.
+        unguarded: the tensors that it reads on every path and never tests for being defined.
     """
 
     definition: FunctionDefinition
@@ -72,7 +72,7 @@ class _BodyReader:
         )
 
     def _helper(self, position: int, nested: int = 0) -> Helper | None:
-        """Return the facts about a function; None during its own execution, for one that calls itself."""
+        """Return the facts about a function; None for a recursive call."""
         if position not in self._found:
             self._found[position] = None
             definition = self._definitions[position]
@@ -80,7 +80,7 @@ class _BodyReader:
         return self._found[position]
 
     def has(self, name: str) -> bool:
-        """Whether the file has a function of a name."""
+        """Whether the file has a function with a name."""
         return name in self._by_name
 
     def definition(self, name: str, count: int) -> FunctionDefinition | None:
@@ -89,7 +89,7 @@ class _BodyReader:
         return candidates[0] if len(candidates) == 1 else None
 
     def value(self, name: str, arguments: list[Sum], nested: int) -> Value | None:
-        """Return the value of a call of this file's functions; None if it is unknown, or depends on types."""
+        """Return the value of a call of this file's functions; None if it is unknown or depends on types."""
         derived: Derived | None = None
         for position in self._by_name[name]:
             definition = self._definitions[position]
@@ -109,7 +109,7 @@ class _BodyReader:
     def _read(self, definition: FunctionDefinition, nested: int) -> Helper:
         params = definition.params
         if any(not param.name for param in params):
-            # a parameter without a name is not read, and must not be taken for another one
+            # unnamed parameters are not read; their empty names must not collide
             params = tuple(param for param in params if param.name)
         tensors = {param.name for param in definition.params if _TENSORS.search(self._type(param))}
         seeds = frozenset(name for name in tensors if role_of_name(name).is_seed)
@@ -127,7 +127,7 @@ class _BodyReader:
         except BudgetError:
             return Helper(definition)
         if executed.value is None or executed.value == ():
-            # nothing, or the tuple of nothing
+            # no value, or an empty tuple
             return Helper(definition)
         derived = _derived(definition, executed)
         if not executed.is_exact:
@@ -139,7 +139,7 @@ class _BodyReader:
 
 
 def _derived(definition: FunctionDefinition, executed: ExecutionResult) -> Derived:
-    # a parameter without a name counts: arguments are bound by position
+    # unnamed parameters count too: arguments are bound by position
     names = tuple(param.name or f"_{position}" for position, param in enumerate(definition.params))
     value = executed.value
     outputs: Iterable[Any] = value if is_several(value) else (value,)
@@ -152,10 +152,10 @@ def _derived(definition: FunctionDefinition, executed: ExecutionResult) -> Deriv
 def _mistakes(
     definition: FunctionDefinition, derived: Derived, seeds: frozenset[str]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Return a backward helper's gradients without effect on its value, and those in which it is not linear."""
+    """Return a backward helper's gradients without effect on its result, and those in which it is not linear."""
     roles = {name: role_of_name(name) for name in seeds}
     gradients = {name for name, role in roles.items() if role is ParameterRole.GRADIENT}
-    # its name implies that it is linear in the gradients of the outputs
+    # only names with "backward" imply linearity in the gradients of the outputs
     if "backward" not in definition.name or "double" in definition.name or not gradients:
         return _NONE, _NONE
     terms = [term for output in derived.outputs for term in output.terms]
@@ -174,13 +174,13 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/"})
 def unguarded_parameters(body: Block, tensors: frozenset[str]) -> frozenset[str]:
     """Return the tensors that a body reads on every path and never tests.
 
-    Any test of a tensor may be a guard: ``x.defined()``, ``f(x)`` in a condition. A parameter that is assigned has
-    another value later.
+    Any test of a tensor may be a guard: ``x.defined()``, ``f(x)`` in a condition. Parameters that are reassigned do not
+    count.
     """
     names: set[str] = set()
     for statement in body.statements:
         if not isinstance(statement, (Declaration, ExpressionStatement, ReturnStatement)):
-            # later statements are reached in some cases only
+            # later statements are conditional
             break
         names.update(_read(statement))
     if not names & tensors:
@@ -189,7 +189,7 @@ def unguarded_parameters(body: Block, tensors: frozenset[str]) -> frozenset[str]
 
 
 def _read(node: Node) -> Iterator[str]:
-    """Yield the names whose values an operator or a method reads unconditionally."""
+    """Yield the names whose values operators and methods read unconditionally."""
     if isinstance(node, (Conditional, Lambda)):
         return
     if isinstance(node, Binary):

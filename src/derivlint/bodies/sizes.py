@@ -1,8 +1,8 @@
-"""The sizes of a function's results, by running its body over the sizes of its arguments.
+"""The sizes of a function's results, computed by executing its body over the sizes of its arguments.
 
-Unsupported expressions are unknown. If they could affect the result, it is unknown as well: the branches of an unknown
-condition must have equal sizes. A body is unknown if it writes in a lambda of several statements, through a
-reference, or in the middle of an expression.
+Unsupported expressions are unknown, and so is a result that they could affect: the branches of an unknown condition
+must have equal sizes. A body that assigns in a lambda of several statements, through a reference, or within an
+expression is unsupported.
 """
 
 from __future__ import annotations
@@ -65,17 +65,17 @@ from derivlint.operators.special import RAISING
 #: The functions of the same file, by name and number of arguments.
 Functions = Callable[[str, int], FunctionDefinition | None]
 
-#: The maximum number of iterations of a loop, and of steps in total.
+#: The maximum number of iterations of a loop, and of steps of all calls together; both bound the time.
 _ROUNDS, _STEPS = 32, 2000
-#: The number of nodes that count as a step.
+#: The number of syntax nodes charged as one step.
 _PARTS = 20
-#: The number of levels that a call of a function of the file counts as, and the maximum number of a calling formula.
+#: The nesting levels charged for a call of a function of the file, and the maximum nesting of a calling formula.
 _CALL, _FORMULA = 3, 50
 _GOES_ON = object()
 _NAMESPACES = frozenset({"at", "aten"})
 _VIEWS = Book.by_hand("returns-view")
 _CHECKS = ("TORCH_CHECK", "TORCH_INTERNAL_ASSERT", "TORCH_WARN", "AT_ASSERT", "C10_")
-#: Conditions that are taken to be false: the tensors are ordinary ones of real numbers.
+#: Conditions that are taken to be false: tensors are ordinary and real.
 _NOT = words("areAnyTensorSubclassLike isTensorSubclassLike isComplexType")
 
 
@@ -85,7 +85,7 @@ def _range(*bounds: Value) -> Value:
     return tuple(numbers)
 
 
-#: Functions of bodies that formulas do not call.
+#: Functions that are called in bodies, but not in formulas.
 _FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     **CONVERSIONS,
     **dict.fromkeys(_NOT, lambda *_: False),
@@ -102,17 +102,17 @@ _METHODS: Mapping[str, Callable[..., Value]] = {
 
 
 class _UnknownError(Exception):
-    """The result of the body is unknown."""
+    """The result is unknown."""
 
 
 class _NeverError(Exception):
-    """A path that ends with an error."""
+    """The path ends with an error."""
 
 
 def body_sizes(
     definition: FunctionDefinition, functions: Functions, budget: Budget | None = None
 ) -> SizeFunction | None:
-    """Return the function from sizes of arguments to sizes of the result, or None if it is unknown.
+    """Return the function from argument sizes to result sizes, or None if it is unknown.
 
     Args:
         definition: the function.
@@ -126,7 +126,7 @@ def body_sizes(
 
     def run(arguments: Mapping[str, Value]) -> Value:
         if any(name not in arguments for name in names):
-            # defaults are not read
+            # default arguments are not supported
             return UNKNOWN
         if budget is None:
             expressions.budget.steps = _STEPS
@@ -143,7 +143,7 @@ def body_sizes(
 
 
 def _is_plain(body: Block) -> bool:
-    """Whether a body writes only in statements: to variables, and into tensors."""
+    """Whether all assignments of a body are statements, and no lambda has several statements."""
     statements = {
         id(unparenthesized(node.expression)) for node in walk(body) if isinstance(node, ExpressionStatement)
     } | {id(node.step) for node in walk(body) if isinstance(node, Loop) and node.step is not None}
@@ -162,7 +162,7 @@ def _is_plain(body: Block) -> bool:
 
 
 class _Expressions(ExpressionCompiler):
-    """Evaluates the expressions of bodies over sizes."""
+    """An evaluator of expressions over sizes."""
 
     unary_operators = UNARY
     binary_operators = BINARY
@@ -174,7 +174,7 @@ class _Expressions(ExpressionCompiler):
         self.budget = budget
 
     def value(self, node: Expr, values: Mapping[str, Value]) -> Value:
-        """The value of an expression.
+        """Evaluate an expression.
 
         Raises:
             BudgetError: the budget is exhausted.
@@ -205,11 +205,11 @@ class _Expressions(ExpressionCompiler):
         return lambda _: value
 
     def cast(self, node: Cast) -> Evaluator:
-        """A number of another type."""
+        """Evaluate a conversion between types of numbers."""
         return self.of(node.operand)
 
     def construct(self, node: Construct) -> Evaluator:
-        """A list, or something with one value."""
+        """Evaluate a list, or an object with one value."""
         is_list = node.type.spelling.endswith(("vector", "Vector", "Ref"))
         return self.of(node.braces) if is_list else self.otherwise(node)
 
@@ -227,7 +227,7 @@ class _Expressions(ExpressionCompiler):
         return value
 
     def index(self, node: Index) -> Evaluator:
-        """An item of a list."""
+        """Evaluate an item of a list."""
         if len(node.args) != 1:
             return self.otherwise(node)
         items, index = self.of(node.object), self.of(node.args[0])
@@ -291,7 +291,7 @@ def _applied(name: str, arguments: list[Evaluator]) -> Evaluator:
 
 
 def _truth(condition: Evaluator, values: Mapping[str, Value]) -> bool | None:
-    """Whether a condition holds, or None if that is unknown."""
+    """Evaluate a condition; None if it is unknown."""
     try:
         answer = condition(values)
     except FAILURES:
@@ -300,7 +300,7 @@ def _truth(condition: Evaluator, values: Mapping[str, Value]) -> bool | None:
 
 
 def _known(value: Value) -> Value:
-    """Return a value, or unknown if it is too large for a variable."""
+    """Return a value, or unknown if it exceeds the bounds of variables."""
     return value if is_bounded(value) else UNKNOWN
 
 
@@ -309,17 +309,17 @@ def _is_same(first: Value, second: Value) -> bool:
 
 
 class _SizesRun:
-    """One run of a body."""
+    """An execution of a body."""
 
     def __init__(self, expressions: _Expressions, values: dict[str, Value]) -> None:
         self._expressions = expressions
         self._values = {name: _known(value) for name, value in values.items()}
         self._budget = expressions.budget
-        #: the value returned under an unknown condition: other paths must return an equal one
+        #: the values returned under unknown conditions, which must be equal to those of other paths
         self._possible: list[Value] = []
 
     def result(self, body: Block) -> Value:
-        """Return the sizes that the body returns."""
+        """Return the sizes of the returned value."""
         returned = self._run(body)
         if returned is _GOES_ON or any(not _is_same(returned, value) for value in self._possible):
             return UNKNOWN
@@ -470,7 +470,7 @@ class _SizesRun:
         return _GOES_ON
 
     def _branch(self, statement: Statement | None) -> Any:
-        """Run a branch; None if it ends with an error."""
+        """Execute a branch; None if it ends with an error."""
         try:
             return _GOES_ON if statement is None else self._run(statement)
         except _NeverError:

@@ -1,4 +1,4 @@
-"""The abstract state of a body: values of variables, and which of them share memory."""
+"""The abstract state of a body: values of variables, and memory that they share."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ from derivlint.operators.reference.sums import (
 from derivlint.operators.reference.terms import Parity
 from derivlint.operators.special import REAL_FROM_COMPLEX
 
-#: The maximum number of expressions and statements evaluated in a body.
+#: The maximum number of expressions and statements to evaluate in a body.
 MAX_STEPS = 60_000
-#: C++ functions whose value is one of their arguments, or a tuple of them.
+#: C++ functions that return an argument, or a tuple of their arguments.
 TRANSPARENT = words("""
     move forward tie vector optional make_optional TensorList ITensorList ArrayRef Tensor Variable static_cast
     const_cast expect_contiguous MaybeOwned borrowed owned cref ref value get begin end c10 front back
@@ -64,37 +64,37 @@ _NONE: frozenset[str] = frozenset()
 
 
 class Functions(Protocol):
-    """The functions of the file that a body is in."""
+    """The functions of the file that contains the body."""
 
     def has(self, name: str) -> bool:
         """Whether there is a function with a name."""
 
     def value(self, name: str, arguments: list[Sum], nested: int) -> Value | None:
-        """Return the value of a call at a level, or None if it is unknown."""
+        """Return the value of a call, or None if it is unknown."""
 
     def definition(self, name: str, count: int) -> FunctionDefinition | None:
         """Return the only function with a name and number of parameters, or None."""
 
 
 class NeverError(Exception):
-    """The expression raises, whatever the arguments are."""
+    """The expression raises for all arguments."""
 
 
 class Closure(Struct, frozen=True, eq=False):
-    """A lambda as a value; without one, the identity."""
+    """A lambda as a value; without a lambda, the identity."""
 
     node: Lambda | None
 
 
 class StatementEnd(Struct):
-    """The ways in which a statement ends.
+    """The ways in which a statement may end.
 
     Attributes:
-        returned: the returned value if it may return, else None.
+        returned: the returned value, or None if it does not return.
         goes_on: whether the next statement may be reached.
-        condition: the condition on which it returns.
-        question: that condition, if it is a single one.
-        is_otherwise: whether it returns if the condition does not hold.
+        condition: the condition under which it returns.
+        question: the condition as an expression, if it is a single one.
+        is_otherwise: whether it returns under the negated condition.
     """
 
     returned: Any = None
@@ -105,7 +105,7 @@ class StatementEnd(Struct):
 
 
 class BodyState(Struct):
-    """The state at a point of a body.
+    """The state at one point of a body.
 
     Attributes:
         values: the values of variables.
@@ -116,15 +116,15 @@ class BodyState(Struct):
     roots: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def copy(self) -> BodyState:
-        """An independent copy."""
+        """Return an independent copy."""
         return BodyState(dict(self.values), dict(self.roots))
 
 
 class Values(Analysis[Any]):
-    """Evaluates expressions in a state, and applies the effects of writing to variables."""
+    """Evaluates expressions in a state, and applies assignments."""
 
     def __init__(self, parameters: Mapping[str, Sum], seeds: frozenset[str], functions: Functions, nested: int) -> None:
-        """Begin a body, see :func:`derivlint.bodies.following.execute`."""
+        """Make an evaluator, see :func:`derivlint.bodies.following.execute`."""
         super().__init__()
         self.budget = Budget(MAX_STEPS, nested)
         self.state = BodyState(dict(parameters), {name: frozenset({name}) for name in parameters})
@@ -134,7 +134,7 @@ class Values(Analysis[Any]):
 
     def of(self, node: Expr) -> Any:
         """Evaluate an expression in the current state."""
-        # no cache: variables change, and with them the values of expressions
+        # no cache: variables change, and so do the values of expressions
         self.budget.enter()
         try:
             return self._methods[type(node)](self, node)
@@ -146,7 +146,7 @@ class Values(Analysis[Any]):
         return self.flattened(self.of(node))
 
     def flattened(self, value: Any) -> Sum:
-        """Return a value as a sum; a lambda that is not called is constant."""
+        """Return a value as a sum; an uncalled lambda is constant."""
         if isinstance(value, Closure):
             return CONSTANT
         if is_several(value):
@@ -155,7 +155,7 @@ class Values(Analysis[Any]):
         return as_sum
 
     def _spend(self, values: Iterable[Sum]) -> None:
-        """Charge the budget for a product of values, by the number of pairs of terms."""
+        """Charge the budget for a product by the number of pairs of terms."""
         *_, second, first = (1, 1, *sorted(len(value.terms) for value in values))
         self.budget.spend(first * second * (10 + self._width) // 200)
 
@@ -187,7 +187,7 @@ class Values(Analysis[Any]):
         return asked_as(curved_condition, chosen(CONSTANT, a, b))
 
     def _choice(self, node: Expr | None, condition: Sum, then: Any, otherwise: Any) -> Any:
-        """Return the join of two values that depend on a condition."""
+        """Return the join of the values of two branches."""
         if node is not None:
             held, failed = list(_answers(node, holds=True)), list(_answers(node, holds=False))
             then, otherwise = _of_reals(then, held), _of_reals(otherwise, failed)
@@ -202,7 +202,7 @@ class Values(Analysis[Any]):
     # ---- variables
 
     def _set(self, name: str, value: Any) -> None:
-        """Set a variable; nested lists that could exhaust memory raise ``BudgetError``."""
+        """Assign a variable."""
         if is_several(value) and not is_bounded(value):
             raise BudgetError
         self.state.values[name] = value
@@ -240,7 +240,7 @@ class Values(Analysis[Any]):
         return value
 
     def _write_part(self, target: Expr, value: Sum, *, is_sum: bool = False) -> None:
-        """Write a part of a variable's value: an item of a list, a view of a tensor."""
+        """Assign a part of a variable: an item of a list, a view of a tensor."""
         for name in self._roots(target, is_written=True):
             old = self.state.values.get(name)
             if old is None:
@@ -294,7 +294,7 @@ class Values(Analysis[Any]):
 
 
 def callee_of(node: Call) -> str:
-    """Return the name of the called function or method, or an empty text."""
+    """Return the name of the called function or method, or an empty string."""
     callee = node.callee
     if isinstance(callee, Member):
         return callee.name
@@ -311,7 +311,7 @@ def asked_as(condition: Sum, value: Any) -> Any:
 
 
 def _answers(node: Expr, *, holds: bool) -> Iterator[tuple[str, Expr, bool]]:
-    """Yield the facts that follow from a condition or its negation: ``x.defined()``, ``isComplexType(t)``."""
+    """Yield the facts implied by a condition or its negation: ``x.defined()``, ``isComplexType(t)``."""
     node = unparenthesized(node)
     if isinstance(node, Unary) and node.op == "!":
         yield from _answers(node.operand, holds=not holds)
@@ -326,9 +326,9 @@ def _answers(node: Expr, *, holds: bool) -> Iterator[tuple[str, Expr, bool]]:
 
 
 def _of_reals(value: Any, answers: list[tuple[str, Expr, bool]]) -> Any:
-    """A value, given answers: where a tensor is not complex, it is not said how it depends on it as a complex number.
+    """Simplify a value under facts: how it depends on a real tensor as a complex number is unknown.
 
-    Where a type is not complex, what is done to complex numbers is a conversion: of which tensor is not known.
+    Under a test for a real type, complex operations are conversions, of an unknown tensor.
     """
     for question, of, holds in answers:
         if holds:
