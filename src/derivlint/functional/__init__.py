@@ -1,8 +1,8 @@
-"""Helper functions of derivative formulas on tensors, for generated Python.
+"""Helper functions of derivative formulas on tensors, called by generated Python.
 
-They are FunctionsManual.cpp in Python, with the same names and parameter order; an undefined tensor is ``None``.
-Helpers that are single expressions are reference definitions of :mod:`derivlint.operators`, run by ``definitions``; the
-others are written in the modules of this package.
+They correspond to FunctionsManual.cpp, with the same names and parameter order; an undefined tensor is ``None``.
+Helpers that are single expressions are reference definitions of :mod:`derivlint.operators`, evaluated by
+``definitions``; the others are functions in this package.
 """
 
 import math
@@ -134,12 +134,12 @@ __all__ = [
 
 
 def namespace() -> dict[str, Any]:
-    """The globals to evaluate a translated formula with: ``torch``, ``math``, ``aten`` and ``F``, this package."""
+    """The globals for evaluating a translated formula: ``torch``, ``math``, ``aten``, and this package as ``F``."""
     return {"torch": torch, "math": math, "aten": torch.ops.aten, "F": sys.modules[__name__]}
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    """A helper that has a reference definition."""
+    """Return a helper that has a reference definition."""
     from derivlint.functional.definitions import defined_helper
 
     return defined_helper(name)

@@ -1,4 +1,4 @@
-"""Checks of operators in :mod:`torch.library`, whose failures name the formulas that they are about."""
+"""Checks of operators in :mod:`torch.library` that attribute failures to formulas."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from torch.autograd.gradcheck import GradcheckError
 
 from derivlint.functional.library import Entry, entry_of
 
-#: The format of errors of ``torch/autograd/gradcheck.py``.
+#: The positions in error messages of ``torch/autograd/gradcheck.py``.
 _PLACE = re.compile(r"for output (\d+) with respect to input (\d+)")
 
 
 class CheckError(AssertionError):
-    """An operator fails a check; the message names the formula or entry, with PyTorch's error."""
+    """An operator fails a check; the message names the formula or entry and has PyTorch's error."""
 
 
 def check(operator: Any, args: Sequence[Any], keywords: dict[str, Any] | None = None) -> None:
     """Run ``gradcheck``, with forward mode if there are forward formulas, ``gradgradcheck`` and ``opcheck``.
 
     Args:
-        operator: an operator registered by a generated module, ``torch.ops.my_ops.twice.default``.
-        args: its arguments; the gradient is checked for tensors of double precision that require grad.
+        operator: an operator registered by a generated module, such as ``torch.ops.my_ops.twice.default``.
+        args: its arguments; gradients are checked for double-precision tensors that require grad.
         keywords: its keyword arguments.
 
     Raises:
@@ -88,7 +88,7 @@ def _item(value: Any, index: int) -> Any:
 
 
 def _run(check: Callable[[], Any], describe: Callable[[str], str]) -> None:
-    # what torch.library.opcheck imports, too, when it is called
+    # torch.library.opcheck also imports this on call
     from torch.testing._internal.optests.generate_tests import OpCheckError
 
     try:
@@ -98,7 +98,7 @@ def _run(check: Callable[[], Any], describe: Callable[[str], str]) -> None:
 
 
 def _formula(entry: Entry, name: str, text: str, inputs: Sequence[str], outputs: Sequence[int]) -> str:
-    """The formula that an error of ``gradcheck`` is about."""
+    """Attribute an error of ``gradcheck`` to a formula."""
     place = _PLACE.search(text)
     if place is None:
         return f"{entry.file}:{entry.line}: gradcheck refuses {name}"

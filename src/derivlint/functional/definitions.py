@@ -1,4 +1,4 @@
-"""The reference definitions of helpers, evaluated over tensors.
+"""Evaluation of the reference definitions of helpers over tensors.
 
 Definitions call operators through ``torch.ops.aten``, with the argument order of the C++ functions.
 """
@@ -67,7 +67,7 @@ def _divided(dividend: Any, divisor: Any) -> Any:
     return dividend / divisor
 
 
-#: The primitives, and functions with another argument order.
+#: The primitives of definitions, and functions whose argument order differs from PyTorch's.
 PRIMITIVES: dict[str, Callable[..., Any]] = {
     "handle_r_to_c": tensors.handle_r_to_c,
     "unreduced": _unreduced,
@@ -132,12 +132,12 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _operator(name: str) -> Callable[..., Any] | None:
-    """An operator with all arguments by position, or None."""
+    """An operator that takes all arguments by position, or None."""
     packet = getattr(torch.ops.aten, name, None)
     if packet is None:
         return None
     schemas = [getattr(packet, overload)._schema for overload in packet.overloads()]
-    # how many arguments may be given by position, and the names of the others
+    # the number of positional arguments, and the names of the keyword-only ones
     forms = [
         (
             sum(not argument.kwarg_only for argument in schema.arguments),
@@ -160,14 +160,14 @@ def _operator(name: str) -> Callable[..., Any] | None:
 
 
 class Tensors(Domain):
-    """Tensors of PyTorch, and numbers."""
+    """The domain of PyTorch tensors and Python numbers."""
 
     def __init__(self) -> None:
         self.unary = _UNARY
         self.binary = _BINARY
 
     def primitive(self, name: str) -> Primitive | None:
-        """Return the function of a primitive; an operator is PyTorch's own, also if it has a definition."""
+        """Return the function of a primitive; operators are PyTorch's even if they have a definition."""
         function = PRIMITIVES.get(name) or _written(name)
         if function is not None:
             return Primitive(function)
@@ -175,17 +175,17 @@ class Tensors(Domain):
         return self.operator(name) if definition is not None and definition.kind is DefinitionKind.OPERATOR else None
 
     def operator(self, name: str) -> Primitive | None:
-        """An operator of PyTorch."""
+        """Return an operator of PyTorch."""
         function = _operator(name)
         return None if function is None else Primitive(function)
 
     def number(self, text: str) -> Any:
-        """The value of a C++ number."""
+        """Return the value of a C++ number."""
         bare = text.rstrip("uUlLfF")
         return int(bare) if bare.isdecimal() else float(bare)
 
 
-#: The modules with helpers that are not single expressions.
+#: The modules of helpers that are not single expressions.
 _WRITTEN = (
     linalg,
     reductions,
@@ -195,7 +195,7 @@ _WRITTEN = (
 
 
 def _written(name: str) -> Callable[..., Any] | None:
-    """A helper written in Python, or None."""
+    """Return a helper written in Python, or None."""
     for module in _WRITTEN:
         helper = vars(module).get(name)
         if callable(helper) and helper.__module__ == module.__name__:
@@ -207,7 +207,7 @@ INTERPRETER = Interpreter(Tensors())
 
 
 def defined_helper(name: str) -> Callable[..., Any]:
-    """A helper that has a definition.
+    """Return a helper that has a definition.
 
     Raises:
         AttributeError: it has none.

@@ -17,17 +17,16 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from derivlint.functional.tensors import below_autograd, not_implemented
 
-#: The switch by which PyTorch's transforms apply a Function at one level.
+#: PyTorch's context manager that applies a Function at one level of transforms.
 _SINGLE_LEVEL = "enable_single_level_autograd_function"
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def define(name: str, schema: str) -> None:
-    """Define an operator, unless it is defined already.
+    """Define an operator unless it exists.
 
     Args:
-        name: its name with the namespace.
-        schema: its arguments and returns.
+        name: its name with the namespace. schema: its arguments and returns.
     """
     namespace, _, operator = name.partition("::")
     base, _, overload = operator.partition(".")
@@ -60,7 +59,7 @@ class Entry:
 
 
 def entry_of(operator: Any) -> Entry:
-    """The source location of an operator's entry.
+    """Return the source location of an operator's entry.
 
     Raises:
         ValueError: no generated module has registered it.
@@ -72,7 +71,7 @@ def entry_of(operator: Any) -> Entry:
 
 
 def register(name: str, entry: Entry) -> Callable[[Function], Function]:
-    """Register a function as the autograd kernel of an operator; returns the operator itself.
+    """Register a function as the autograd kernel of an operator; return the operator.
 
     Args:
         name: the operator's name with the namespace.
@@ -105,14 +104,14 @@ def register(name: str, entry: Entry) -> Callable[[Function], Function]:
 
 
 def fake(name: str, *called: str) -> Callable[[Function], Function]:
-    """Register a function as an operator's fake kernel, for ``torch.compile`` and tensors without data.
+    """Register a function as an operator's fake kernel, for ``torch.compile`` and meta tensors.
 
-    It is only used if there is none at the first call of the operator: kernels, and the author's own
-    ``torch.library.register_fake``, may follow the definition of the operator.
+    It is used only if there is no other at the first call of the operator: kernels and the author's own
+    ``torch.library.register_fake`` may follow the definition of the operator.
 
     Args:
         name: the operator's name with the namespace.
-        called: the qualified names of called operators with such functions.
+        called: the qualified names of called operators with fake kernels.
     """
 
     def decorate(function: Function) -> Function:
@@ -127,9 +126,9 @@ def fake(name: str, *called: str) -> Callable[[Function], Function]:
 
 
 def _without_autograd(name: str, function: Callable[..., Any]) -> None:
-    """Use a function for tensors without data until :func:`_offer_fake` has looked for another kernel.
+    """Register a fake kernel until :func:`_offer_fake` has looked for another one.
 
-    Needed in inference mode, where no autograd kernel runs to do that.
+    Needed in inference mode, where autograd kernels, which would look, do not run.
     """
     called = _operator(name)
     if called._schema.is_mutable or torch._C._dispatch_has_kernel_for_dispatch_key(name, "Meta"):
@@ -152,7 +151,7 @@ class _FakeWhenAsked(FakeImplHolder):
 
     @property
     def kernel(self) -> Any:
-        """The registered kernel, by default the function of :func:`fake`."""
+        """The registered kernel, by default the function passed to :func:`fake`."""
         _offer_fake(self.qualname)
         return self.kernels[-1] if self.kernels else None
 
@@ -169,7 +168,7 @@ class _FakeWhenAsked(FakeImplHolder):
 
 
 def _offer_fake(name: str) -> None:
-    """Register the functions given to :func:`fake` for an operator and those that it calls."""
+    """Register the fake kernels of an operator and of the operators that it calls."""
     if name not in _fakes:
         return
     function, called = _fakes.pop(name)
@@ -193,10 +192,10 @@ def _withdraw(name: str) -> None:
 
 
 def _without_result(library: Any, operator: Any) -> None:
-    """Make ``torch.compile`` support an operator that returns the arguments it writes to.
+    """Make ``torch.compile`` support an operator that returns arguments that it writes to.
 
     PyTorch functionalizes custom operators only if they return nothing (``torch/_higher_order_ops/
-    auto_functionalize.py``), so in a graph another operator stands in for this one, which calls it.
+    auto_functionalize.py``), so graphs contain an operator without returns that calls this one.
     """
     base, _, overload = operator.name().partition("::")[2].partition(".")
     name = f"{base}_mutable.{overload}".rstrip(".")
@@ -219,14 +218,14 @@ def _without_result(library: Any, operator: Any) -> None:
 
 
 def _new(value: Any) -> Any:
-    """Return new tensors like a tensor or several, which share no memory with them."""
+    """Return new tensors like one or several tensors, without shared memory."""
     if isinstance(value, Tensor):
         return torch.empty_like(value)
     return type(value)(map(_new, value))
 
 
 def broadcast(*tensors: Tensor | None) -> Tensor:
-    """Return an empty tensor like the result of an elementwise operator."""
+    """Return an empty tensor with the broadcast shape and the promoted dtype of the arguments."""
     present = [tensor for tensor in tensors if tensor is not None]
     common: Callable[..., torch.Size] = torch.broadcast_shapes
     return present[0].new_empty(
@@ -236,7 +235,7 @@ def broadcast(*tensors: Tensor | None) -> Tensor:
 
 
 def applied(function: type[torch.autograd.Function], *args: Any) -> Any:
-    """Apply a Function in an operator's autograd kernel, after PyTorch has handled all transforms but one."""
+    """Apply a Function in an operator's autograd kernel, at the innermost level of transforms."""
     apply: Callable[..., Any] = getattr(super(torch.autograd.Function, function), "apply")  # noqa: B009
     if not torch._C._are_functorch_transforms_active():
         return apply(*args)
@@ -246,9 +245,9 @@ def applied(function: type[torch.autograd.Function], *args: Any) -> Any:
 
 
 def not_differentiable(operator: Any) -> Callable[..., Any]:
-    """An operator whose outputs raise when they are differentiated, unless it has an autograd kernel.
+    """Make the outputs of an operator raise on differentiation, unless it has an autograd kernel.
 
-    PyTorch only warns about the missing gradient of a custom operator, and uses zero.
+    PyTorch only warns about the missing gradient of a custom operator and uses zero.
     """
     name = operator.name()
     if any(torch._C._dispatch_has_kernel_for_dispatch_key(name, key) for key in _DIFFERENTIABLE):
@@ -263,7 +262,7 @@ def not_differentiable(operator: Any) -> Callable[..., Any]:
 
 
 class _NotDifferentiable(torch.autograd.Function):
-    """A call of an operator without gradient and tangent."""
+    """A Function without gradient and tangent."""
 
     generate_vmap_rule = True
 
@@ -289,18 +288,18 @@ class _NotDifferentiable(torch.autograd.Function):
 
 #: The dispatch keys of kernels that support autograd.
 _DIFFERENTIABLE = ("Autograd", "AutogradCPU", "AutogradCUDA", "CompositeImplicitAutograd")
-#: The dispatch keys of kernels that run on tensors without data.
+#: The dispatch keys of kernels that run on meta and fake tensors.
 _WITHOUT_DATA = (
     "Meta",
     "CompositeExplicitAutograd",
     "CompositeExplicitAutogradNonFunctional",
     "CompositeImplicitAutograd",
 )
-#: Kernels are there as long as their library is.
+#: Keeps libraries alive: a library unregisters its kernels when it is collected.
 _libraries: list[Any] = []
 #: The source locations of the entries of registered operators.
 _entries: dict[str, Entry] = {}
 #: The fake kernels of operators before their first call.
 _fakes: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {}
-#: The libraries in which these are registered until then.
+#: The libraries in which these are registered until the first call.
 _answers: dict[str, Any] = {}

@@ -16,7 +16,7 @@ Triple = tuple[Tensor | None, Tensor | None, Tensor | None]
 
 
 def _reflectors(input: Tensor) -> Tensor:
-    """The vectors of the reflections: zeros above, one on the diagonal."""
+    """The Householder vectors: zeros above the diagonal, ones on it."""
     lower = input.tril(-1)
     ones = torch.eye(input.size(-2), input.size(-1), dtype=input.dtype, device=input.device)
     return lower + ones
@@ -28,7 +28,7 @@ def _reflected(v: Tensor, tau: Tensor, X: Tensor) -> Tensor:
 
 
 def _product(input: Tensor, tau: Tensor, X: Tensor) -> Tensor:
-    """The product of all reflections with a matrix."""
+    """The product of all reflections and a matrix."""
     V = _reflectors(input)
     for index in range(tau.size(-1) - 1, -1, -1):
         X = _reflected(V[..., index], tau[..., index], X)
@@ -53,7 +53,7 @@ def householder_product_jvp(dV: Tensor, dtau: Tensor, prod: Tensor, V: Tensor, t
 
 
 def _reflections_backward(grad: Tensor, input: Tensor, tau: Tensor, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of the product of all reflections with ``X``: for vectors, ``tau`` and ``X``."""
+    """The gradients of the product of all reflections and ``X``: for vectors, ``tau`` and ``X``."""
     vectors = _reflectors(input)
     count = tau.size(-1)
     stages = [X]
@@ -110,14 +110,14 @@ def ormqr_backward(
         )
         return first, second, None if third is None else third.mH
     if transpose:
-        # <grad, Q^H X> is <Q grad, X>, and the gradient of Q is that of Q applied to grad, with X coming in
+        # <grad, Q^H X> = <Q grad, X>: the gradient of Q is that of Q applied to grad, with cotangent X
         into_vectors, into_tau, _ = _reflections_backward(other, self, tau, grad)
         return into_vectors, into_tau, _product(self, tau, grad)
     return _reflections_backward(grad, self, tau, other)
 
 
 def _cofactors(A: Tensor) -> Tensor:
-    """The gradient of the determinant, also of a singular matrix: of ``det(U) prod(S) det(V^H)``."""
+    """The matrix of conjugated cofactors, the gradient of ``det(U) prod(S) det(V^H)``; valid for singular matrices."""
     U, S, Vh = torch.linalg.svd(A, full_matrices=False)
     inner = (U * products_of_others(S, -1).unsqueeze(-2)) @ Vh
     out: Tensor = torch.linalg.det(U @ Vh).conj()[..., None, None] * inner
@@ -125,13 +125,13 @@ def _cofactors(A: Tensor) -> Tensor:
 
 
 def _is_singular(LU: Tensor) -> bool:
-    """Whether a matrix of a batch is (nearly) singular."""
+    """Whether any matrix of a batch is (nearly) singular."""
     smallest = LU.diagonal(0, -2, -1).abs().amin(-1)
     return bool((smallest < 100 * torch.finfo(LU.dtype).eps).any())
 
 
 def linalg_det_backward(grad: Tensor | None, det: Tensor, A: Tensor, LU: Tensor, pivots: Tensor) -> Tensor | None:
-    """The gradient of a determinant: ``det(A) A^-H``, of (nearly) singular matrices the cofactors."""
+    """The gradient of a determinant: ``det(A) A^-H``, or cofactors if a matrix is (nearly) singular."""
     if grad is None:
         return None
     if not A.numel():
@@ -144,12 +144,12 @@ def linalg_det_backward(grad: Tensor | None, det: Tensor, A: Tensor, LU: Tensor,
 
 
 def linalg_det_jvp(dA: Tensor, det: Tensor, LU: Tensor, pivots: Tensor, use_A_T: bool) -> Tensor:
-    """The tangent of a determinant, of a (nearly) singular matrix by the cofactors."""
+    """The tangent of a determinant, by cofactors if a matrix is (nearly) singular."""
     if LU.numel() and _is_singular(LU):
         P, L, U = torch.lu_unpack(LU, pivots)
         A: Tensor = P @ L @ U
         return (_cofactors(A.mH if use_A_T else A).conj() * dA).sum((-2, -1))
-    # the trace of A^-1 dA, which is the tangent of log det A
+    # the trace of A^-1 dA is the tangent of log det A
     solution: Tensor = torch.linalg.lu_solve(LU, pivots, dA, adjoint=use_A_T)
     return det * solution.diagonal(0, -2, -1).sum(-1)
 
@@ -161,5 +161,5 @@ def linalg_matrix_exp_differential(self: Tensor, grad: Tensor, adjoint: bool) ->
     top = torch.cat((A, grad), -1)
     bottom = torch.cat((torch.zeros_like(A), A), -1)
     block: Tensor = torch.linalg.matrix_exp(torch.cat((top, bottom), -2))
-    # a copy, which the tangent of an output has to be
+    # a tangent must not be a view
     return block[..., :size, size:].clone()

@@ -1,4 +1,4 @@
-"""Derivatives of reductions and scans, and of elementwise functions."""
+"""Derivatives of reductions, scans and elementwise functions."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ Dims = Sequence[int] | None
 
 
 def unsqueeze_multiple(tensor: Tensor, dims: Dims, ndim: int) -> Tensor:
-    """Put dimensions of size one where they were reduced."""
+    """Insert dimensions of size one where dimensions were reduced."""
     for dim in sorted(set(wrapped_all(dims, ndim))):
         tensor = tensor.unsqueeze(dim)
     return tensor
 
 
 def _decay(later: Tensor, earlier: Tensor) -> Tensor:
-    """``exp(earlier - later)``, zero where the earlier is minus infinity."""
+    """``exp(earlier - later)``, or zero if ``earlier`` is minus infinity."""
     return torch.where(earlier == -math.inf, 0.0, (earlier - later).exp())
 
 
 def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
     """The gradient of ``r_j = log(sum_{i <= j} exp(x_i))``: ``sum_{j >= i} g_j exp(x_i - r_j)``.
 
-    Gathered from the end as ``G_i = g_i + G_{i+1} exp(r_i - r_{i+1})``, so that no exponential overflows.
+    Computed from the end as ``G_i = g_i + G_{i+1} exp(r_i - r_{i+1})``, so that no exponential overflows.
     """
     if not grad.dim() or not grad.numel():
         return grad
@@ -69,7 +69,7 @@ def cumprod_jvp(self_t: Tensor, self_p: Tensor, result: Tensor, dim: int) -> Ten
 
 
 def products_of_others(input: Tensor, dim: int) -> Tensor:
-    """The products of all other elements: of those before, times those after each element."""
+    """The product of all other elements for each element: of those before it, times those after it."""
     if not input.dim() or not input.numel():
         return torch.ones_like(input)
     ones = torch.ones_like(input.narrow(dim, 0, 1))
@@ -80,7 +80,7 @@ def products_of_others(input: Tensor, dim: int) -> Tensor:
 
 
 def error_for_max_pool2d_double_backward() -> Tensor:
-    """Refuse a derivative.
+    """Refuse the second derivative of ``max_pool2d``.
 
     Raises:
         RuntimeError: always.
@@ -89,13 +89,13 @@ def error_for_max_pool2d_double_backward() -> Tensor:
 
 
 def mvlgamma_backward(grad: Tensor, self: Tensor, p: int) -> Tensor:
-    """The gradient of the multivariate log-gamma function: the digammas at ``x``, ``x - 1/2``, ... summed."""
+    """The gradient of the multivariate log-gamma function: the sum of digammas at ``x``, ``x - 1/2``, ..."""
     shifts = 0.5 * torch.arange(p, dtype=self.dtype, device=self.device)
     return grad * (self.unsqueeze(-1) - shifts).digamma().sum(-1)
 
 
 def warn_backwards(grad_output: Tensor) -> Tensor:
-    """The gradient of PyTorch's test of warnings."""
+    """The gradient of ``_test_warn_in_autograd``."""
     import warnings
 
     warnings.warn("Warn from backward", stacklevel=2)

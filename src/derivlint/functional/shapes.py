@@ -1,4 +1,4 @@
-"""Derivatives of operators that select, join and arrange."""
+"""Derivatives of indexing, joining and rearranging operators."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def block_diag_backward(
 
 
 def _storage_indices(sizes: Sequence[int], strides: Sequence[int], offset: int, like: Tensor) -> Tensor:
-    """The place where the elements of a strided tensor lie in its storage."""
+    """The storage indices of the elements of a strided tensor."""
     indices = torch.full([], offset, dtype=torch.int64, device=like.device)
     for size, stride in zip(sizes, strides, strict=True):
         indices = indices.unsqueeze(-1) + torch.arange(size, device=like.device) * stride
@@ -159,7 +159,7 @@ def as_strided_backward(
     strides: Sequence[int],
     storage_offset: int | None,
 ) -> Tensor:
-    """The gradient of ``as_strided``: overlapping elements are summed, and divided among equal positions."""
+    """The gradient of ``as_strided``: summed over overlapping outputs, divided among overlapping inputs."""
     base = input_geometry.storage_offset
     offset = base if storage_offset is None else storage_offset
     first = min(base, offset)
@@ -193,14 +193,14 @@ def as_strided_scatter_backward(
 
 
 def constant_pad_nd_backward(grad: Tensor, pad: Sequence[int]) -> Tensor:
-    """The gradient of a padding with constants."""
+    """The gradient of ``constant_pad_nd``."""
     return torch.constant_pad_nd(grad, [-width for width in pad], 0)
 
 
 def _paired(size: int, half: int, factor: float, like: Tensor, dim: int) -> Tensor:
-    """Factors for half of a spectrum: 2 for frequencies that also represent the negative one.
+    """The weights of a half spectrum: 2 for frequencies that also represent their negative.
 
-    Zero represents only itself, and so does the last frequency of an even number.
+    Frequency zero, and the last one of an even size, represent only themselves.
     """
     factors = torch.ones(half, dtype=like.dtype, device=like.device)
     factors[1 : size - half + 1] = factor
@@ -214,7 +214,7 @@ def fft_r2c_backward(
 ) -> Tensor:
     """The gradient of a real-to-complex Fourier transform: the real part of the inverse transform.
 
-    For half of a spectrum, that is the complex-to-real transform with weighted frequencies.
+    For a half spectrum, it is the complex-to-real transform with weighted frequencies.
     """
     aten = torch.ops.aten
     if not onesided:
@@ -225,6 +225,6 @@ def fft_r2c_backward(
 
 
 def fft_c2r_backward(grad: Tensor, dim: Sequence[int], normalization: int) -> Tensor:
-    """The gradient of a complex-to-real Fourier transform: the given half also represents the other one."""
+    """The gradient of a complex-to-real Fourier transform, whose input is half of a spectrum."""
     out: Tensor = torch.ops.aten._fft_r2c.default(grad, dim, normalization, True)
     return out * _paired(grad.size(dim[-1]), out.size(dim[-1]), 2.0, out, dim[-1])

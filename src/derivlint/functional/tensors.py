@@ -1,4 +1,4 @@
-"""Functions for generated code beyond operators: metadata of tensors, tangents, and running below autograd."""
+"""Functions of generated code other than operators: metadata of tensors, tangents, running below autograd."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Number = int | float | bool | complex
 
 @contextmanager
 def below_autograd() -> Iterator[None]:
-    """Run operators below autograd, so that only the Function that calls them is recorded.
+    """Run operators below autograd, so that only the calling Function is recorded.
 
-    Gradients stay enabled, as they are in PyTorch's own kernels: ``_sparse_mm_reduce_impl`` asks whether they are
-    before it computes what its backward call cannot do without.
+    Gradients stay enabled, as in PyTorch's own kernels: ``_sparse_mm_reduce_impl`` computes values for its backward
+    function only if they are.
     """
     with torch.enable_grad(), torch._C._AutoDispatchBelowAutograd():
         yield
@@ -26,7 +26,7 @@ def below_autograd() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """Sizes and options of a tensor, saved to make zeros of them."""
+    """The sizes and options of a tensor, saved to create zeros like it."""
 
     shape: tuple[int, ...]
     dtype: torch.dtype
@@ -35,7 +35,7 @@ class TensorInfo:
 
     @classmethod
     def of(cls, tensor: Tensor) -> TensorInfo:
-        """Those of a tensor."""
+        """Return the sizes and options of a tensor."""
         return cls(tuple(tensor.shape), tensor.dtype, tensor.layout, tensor.device)
 
     def zeros(self) -> Tensor:
@@ -45,7 +45,7 @@ class TensorInfo:
 
 @dataclass(frozen=True, slots=True)
 class TensorGeometry:
-    """The geometry of a tensor in its storage; called with the tensor, as in C++."""
+    """The geometry of a tensor in its storage; callable with the tensor, as in C++."""
 
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
@@ -58,7 +58,7 @@ def geometry(tensor: Tensor) -> TensorGeometry:
 
 
 class Duals(list[Tensor]):
-    """The primals of a list of tensors, and their tangents, zeros for missing ones."""
+    """The primals of a list of tensors and their tangents; missing tangents are zero."""
 
     def __init__(self, primals: Iterable[Tensor], tangents: Iterable[Tensor | None]) -> None:
         super().__init__(primals)
@@ -77,24 +77,24 @@ def tangent(value: Tensor | None, primal: Tensor | None) -> Tensor | None: ...
 
 
 def tangent(value: Tensor | None, primal: Tensor | None) -> Tensor | None:
-    """Return a tangent, zeros for a missing one; None for an argument that is None."""
+    """Return a tangent, zeros if missing; None if the argument is None."""
     if value is not None or primal is None:
         return value
     return torch.zeros_like(primal)
 
 
 def options(tensor: Tensor) -> dict[str, Any]:
-    """The options of a tensor, as factory functions take them."""
+    """The options of a tensor as keyword arguments of factory functions."""
     return {"dtype": tensor.dtype, "layout": tensor.layout, "device": tensor.device}
 
 
 def strides(tensor: Tensor) -> tuple[int, ...]:
-    """The strides of a tensor; empty if its layout has none."""
+    """The strides of a tensor; empty for layouts without strides."""
     return tuple(tensor.stride()) if tensor.layout == torch.strided else ()
 
 
 def blocksize(tensor: Tensor) -> tuple[int, ...] | None:
-    """The size of the blocks of a sparse tensor in blocks; None for other layouts."""
+    """The block size of a block-sparse tensor; None for other layouts."""
     if tensor.layout not in (torch.sparse_bsr, torch.sparse_bsc):
         return None
     first = tensor.dense_dim()
@@ -104,7 +104,7 @@ def blocksize(tensor: Tensor) -> tuple[int, ...] | None:
 
 
 def memory_format(tensor: Tensor) -> torch.memory_format:
-    """The memory format that a tensor suggests."""
+    """The suggested memory format of a tensor."""
     if tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last) and not tensor.is_contiguous():
         return torch.channels_last
     if tensor.dim() == 5 and tensor.is_contiguous(memory_format=torch.channels_last_3d) and not tensor.is_contiguous():
@@ -113,7 +113,7 @@ def memory_format(tensor: Tensor) -> torch.memory_format:
 
 
 def sum_to(tensor: Tensor, shape: Sequence[int]) -> Tensor:
-    """The sum over broadcast dimensions."""
+    """Sum over broadcast dimensions."""
     return tensor.sum_to_size(tuple(shape))
 
 
@@ -136,7 +136,7 @@ def not_implemented_list(name: str, reason: str = "") -> list[Tensor]:
 
 
 def computes(ctx: Any, index: int) -> bool:
-    """Whether autograd asks for the gradient of an input now; ``needs_input_grad`` says only that it may.
+    """Whether autograd needs the gradient of an input in this call; ``needs_input_grad`` is only an upper bound.
 
     Args:
         ctx: the context of ``backward``.
@@ -148,12 +148,12 @@ def computes(ctx: Any, index: int) -> bool:
     try:
         return bool(torch._C._will_engine_execute_node(nodes[sum(ctx.needs_input_grad[:index])]))
     except RuntimeError:
-        # a leaf that torch.autograd.grad is asked about
+        # a leaf passed to torch.autograd.grad
         return True
 
 
 def needed(mask: Sequence[bool], *gradients: Any) -> tuple[Any, ...]:
-    """The gradients of the inputs that need them, None for the others."""
+    """Return the gradients of inputs that need them, and None for the others."""
     return tuple(
         gradient if is_needed else [None] * len(gradient) if isinstance(gradient, list) else None
         for is_needed, gradient in zip(mask, gradients, strict=True)
@@ -161,12 +161,12 @@ def needed(mask: Sequence[bool], *gradients: Any) -> tuple[Any, ...]:
 
 
 def wrapped(dim: int, ndim: int) -> int:
-    """A nonnegative dimension index."""
+    """The nonnegative index of a dimension."""
     return dim % ndim if ndim else 0
 
 
 def wrapped_all(dims: int | Sequence[int] | None, ndim: int) -> list[int]:
-    """Nonnegative dimension indices; all dimensions by default."""
+    """The nonnegative indices of dimensions; of all dimensions by default."""
     if dims is None:
         return list(range(ndim))
     if isinstance(dims, int):
@@ -183,24 +183,24 @@ def handle_r_to_c(dtype: torch.dtype, gradient: Tensor | None) -> Tensor | None:
 
 
 def handle_r_to_c(dtype: torch.dtype, gradient: Tensor | None) -> Tensor | None:
-    """The real part of a gradient if the input is real."""
+    """Return the real part of a gradient if the input is real."""
     if gradient is None:
         return None
     return torch.real(gradient) if gradient.is_complex() and not dtype.is_complex else gradient
 
 
 def wrap_opt_if(tensor: Tensor, condition: bool) -> Tensor | None:
-    """A tensor, or None if a condition is false."""
+    """Return a tensor if a condition is true, else None."""
     return tensor if condition else None
 
 
 def defined(*tensors: Tensor | None) -> bool:
-    """Whether one of the tensors is defined."""
+    """Whether any of the tensors is defined."""
     return any(tensor is not None for tensor in tensors)
 
 
 def added(*terms: Tensor | None) -> Tensor | None:
-    """The sum of the defined terms, or None."""
+    """Add the defined terms; None if there are none."""
     total: Tensor | None = None
     for term in terms:
         if term is not None:
@@ -209,7 +209,7 @@ def added(*terms: Tensor | None) -> Tensor | None:
 
 
 def to_sparse_backward(grad: Tensor, self_layout: torch.layout, self_blocksize: Any) -> Tensor:
-    """The gradient of ``to_sparse``: in the layout of the input."""
+    """The gradient of ``to_sparse``, in the layout of the input."""
     if self_layout == torch.strided:
         return grad.to_dense()
     if grad.layout == self_layout:
