@@ -182,6 +182,14 @@ def test_after_an_edit_the_run_gives_what_one_without_a_cache_gives(run: Run, he
     assert len(list(cache.glob("memos-*"))) == 1
 
 
+def test_an_unreadable_text_of_another_layout_is_checked(run: Run, here: Path, cache: Path) -> None:
+    """The memos of the text before, which has no versions, are dropped."""
+    path = here / "derivatives.yaml"
+    for text in (TEXT, " version: v2.1", TEXT):
+        path.write_text(text)
+        three_runs(run, [])
+
+
 @pytest.fixture
 def used(run: Run, here: Path, cache: Path) -> Callable[[Callable[[bytes], bytes]], None]:
     """Assert that an edited file is checked as without a cache, whatever became of the memos of the text before."""

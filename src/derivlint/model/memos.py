@@ -113,7 +113,7 @@ class Memos:
     def begin(self, layout: str | None) -> None:
         """Begin a revision, and drop all memos if the layout changed."""
         if layout != self.layout:
-            self.entries, self.facts, self.file, self.layout = {}, {}, None, layout
+            self.entries, self.newest, self.facts, self.file, self.layout = {}, (), {}, None, layout
             self.forget_answers()
         self.revision += 1
 
