@@ -14,12 +14,12 @@ from derivlint.rules import load_rules
 
 
 class FixedText(Struct, frozen=True):
-    """A text with everything fixed that can be.
+    """A fixed text; nothing is written.
 
     Attributes:
-        text: the text with the fixes; nothing is written.
-        fixed: the findings whose fixes are in it, with their places in the text before them.
-        rejected: those whose fixes would have made another error.
+        text: the text with all possible fixes applied.
+        fixed: the findings with applied fixes; their spans are in the original text.
+        rejected: the findings whose fixes would have caused another error.
         report: the report on the fixed text.
     """
 
@@ -56,9 +56,9 @@ def check(
     Args:
         text_or_path: a path, or the text of a file: a string with a line break.
         settings: settings by the keys of ``[tool.derivlint]``, on top of the configuration nearest to the file; or the
-            path of the configuration to read instead. Around a text there is no configuration.
-        operators: a release (``"2.13"``), ``"installed"``, or the paths of native_functions.yaml files. By default they
-            are found as by the command line.
+            path of the configuration to read instead. A text has no configuration.
+        operators: a release (``"2.13"``), ``"installed"``, or the paths of native_functions.yaml files. The default is
+            that of the command line.
 
     Raises:
         InputError: the file, the settings or the operators cannot be used.
@@ -78,7 +78,7 @@ def fix(
     settings: SettingsLike | None = None,
     operators: OperatorsLike | None = None,
 ) -> FixedText:
-    """Fix a derivatives file, and return the text; nothing is written.
+    """Fix a derivatives file and return the text; nothing is written.
 
     Args:
         text_or_path: as for :func:`check`.

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from derivlint.api.derivation import MAX_ORDER, DerivedGraph, Differentiator
+from derivlint.api.derivation import DerivedGraph, Differentiator
 from derivlint.api.emission import (
     CppOptions,
     compiled_view,
@@ -17,7 +17,7 @@ from derivlint.api.emission import (
     python_code,
     with_surroundings,
 )
-from derivlint.api.inputs import OperatorsLike, SettingsLike, TextOrPath, load
+from derivlint.api.inputs import MAX_ORDER, OperatorsLike, SettingsLike, TextOrPath, load
 from derivlint.lint import Diagnostic
 from derivlint.lint.wording import counted
 from derivlint.model import Model
@@ -26,7 +26,7 @@ from derivlint.project.loading import Loaded, require_names
 
 
 class ErrorsInFileError(InputError):
-    """No code is written of a file with errors.
+    """A file with errors, for which no code is emitted.
 
     Attributes:
         findings: the errors.
@@ -34,7 +34,7 @@ class ErrorsInFileError(InputError):
 
     def __init__(self, findings: tuple[Diagnostic, ...]) -> None:
         errors = counted(len(findings), "error")
-        super().__init__(f"no code is written of a file with {errors}", *(item.full_message for item in findings))
+        super().__init__(f"no code is emitted for a file with {errors}", *(item.full_message for item in findings))
         self.findings = findings
 
 
@@ -42,9 +42,9 @@ class EmittedCode(Struct, frozen=True):
     """Code of a derivatives file.
 
     Attributes:
-        files: the text of each file, by its path in a folder.
-        operators: the operators that get code, by full name.
-        left_out: those that get none, with the reason.
+        files: the text of each file, by its path in the output folder.
+        operators: the operators with code, by full name.
+        left_out: the operators without code, with the reason.
     """
 
     files: Mapping[str, str]
@@ -79,20 +79,20 @@ def emit(
     settings: SettingsLike | None = None,
     operators: OperatorsLike | None = None,
 ) -> EmittedCode:
-    """Write the code of a derivatives file, and return it; no file is written, and nothing is compiled or run.
+    """Generate the code of a derivatives file and return it; nothing is written, compiled or run.
 
     Args:
         text_or_path: a path, or the text of a file: a string with a line break.
         ops: base names (``add``), names of functions (``add_``) or names with an overload (``add.Tensor``); by default
             all operators.
-        target: C++ for an extension of an installed PyTorch or for a build of PyTorch, or a Python module.
+        target: C++ for an extension of an installed PyTorch, C++ for a build of PyTorch, or a Python module.
         namespace: the namespace of C++ nodes.
-        allow_errors: write code in spite of errors.
+        allow_errors: whether to emit code despite errors.
         settings: as for :func:`derivlint.check`.
         operators: as for :func:`derivlint.check`.
 
     Raises:
-        ErrorsInFileError: the file, or with ``ops`` the entries of these, have errors.
+        ErrorsInFileError: the file has errors; with ``ops``, only errors of these entries count.
         InputError: the file, the settings, the operators or the options cannot be used.
         TypeError: an argument has another type.
     """
@@ -139,10 +139,10 @@ def derive(
         expression: calls of operators (``sigmoid(mul(a, b))``), C++ as in formulas (``a * b.sigmoid()``), or a graph as
             TorchScript prints it.
         wrt: the variables.
-        order: how often to derive, at most 6.
-        mode: from gradients of the result, or from tangents of the variables.
-        same_shape: take all operands to have one shape, so that gradients are not summed after broadcasts.
-        file: the derivatives file; by default that of the installed PyTorch, or the example that derivlint ships.
+        order: the order of the derivative, 1 to 6.
+        mode: ``reverse`` computes gradients of the variables, ``forward`` the tangent of the result.
+        same_shape: whether all operands have one shape, so that gradients are not summed after broadcasts.
+        file: the derivatives file; by default that of the installed PyTorch, or derivlint's example.
         settings: as for :func:`derivlint.check`.
         operators: as for :func:`derivlint.check`.
 
@@ -157,7 +157,7 @@ def derive(
     if not 0 < order <= MAX_ORDER:
         raise InputError(f"the order is 1 to {MAX_ORDER}, not {order}")
     if not wrt:
-        raise InputError("no variable to differentiate by is named")
+        raise InputError('no variable in "wrt" to differentiate by')
     if file is None:
         from derivlint.project.files import default_file
 

@@ -23,9 +23,6 @@ from derivlint.lint.wording import did_you_mean, quoted_list
 from derivlint.model import Model
 from derivlint.project.errors import InputError
 
-#: Higher derivatives grow without bounds.
-MAX_ORDER = 6
-
 
 class DerivedGraph(Struct, frozen=True):
     """The derivative of an expression.
@@ -46,7 +43,7 @@ class DerivedGraph(Struct, frozen=True):
         """The derivative as definitions and an expression, each line with the entries that it comes from.
 
         Raises:
-            InputError: it has control flow, as that of ``pow`` by an exponent that may be 0.
+            InputError: the derivative has control flow, as that of ``pow`` by an exponent that may be 0.
         """
         try:
             return print_expression(self.graph, origins=True)
@@ -54,20 +51,20 @@ class DerivedGraph(Struct, frozen=True):
             raise InputError(f"{error}; use --output-format graph") from error
 
     def torchscript(self) -> str:
-        """The graph as TorchScript prints it."""
+        """The graph in TorchScript's notation."""
         return print_graph(self.graph, origins=True)
 
     def dot(self) -> str:
-        """The graph for Graphviz."""
+        """The graph in Graphviz's dot language."""
         return dot(self.graph)
 
     def svg(self) -> str:
-        """The graph as a picture."""
+        """The graph as an SVG image."""
         return svg(self.graph)
 
 
 class Differentiator:
-    """Derivatives by the entries of a model.
+    """Differentiates expressions by the entries of a model.
 
     Attributes:
         entries: the formulas.
@@ -78,10 +75,10 @@ class Differentiator:
         self.entries = Entries(model)
 
     def read(self, text: str) -> Graph:
-        """Read an expression: calls of operators, C++ as in formulas, or a graph as TorchScript prints it.
+        """Parse an expression: calls of operators, C++ as in formulas, or a graph in TorchScript's notation.
 
         Raises:
-            InputError: it is none of these, or returns nothing.
+            InputError: it cannot be parsed, or returns nothing.
         """
         with self._user_errors():
             graph = self._read(text)
@@ -110,9 +107,9 @@ class Differentiator:
         Args:
             graph: the graph.
             wrt: the variables.
-            order: how often.
-            mode: ``reverse``, from gradients of the result, or ``forward``, from tangents of the variables.
-            same_shape: take all operands to have one shape: gradients are not summed after broadcasts.
+            order: the order of the derivative.
+            mode: ``reverse`` computes gradients of the variables, ``forward`` the tangent of the result.
+            same_shape: whether all operands have one shape, so that gradients are not summed after broadcasts.
 
         Raises:
             InputError: a variable or the derivative does not exist.
@@ -135,7 +132,7 @@ class Differentiator:
         return DerivedGraph(graph)
 
     def compared(self, graph: Graph, wrt: Sequence[str], order: int) -> str:
-        """Compare gradients with those of the installed PyTorch, which runs both.
+        """Compare gradients with those of the installed PyTorch, which runs both, and describe the result.
 
         Raises:
             InputError: they cannot be compared.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from derivlint.api.beside import headers_beside, modules_beside
+from derivlint.api.adjacent_files import adjacent_headers, adjacent_modules
 from derivlint.emit.selection import (
     entries_of,
     outside_of_aten,
@@ -40,7 +40,7 @@ DEFAULT_NAMESPACE = "derivlint_generated"
 _IN_TREE = 'a build of PyTorch has operators of the namespace "aten" only'
 #: The header with PyTorch's helpers, of any release or fork.
 FUNCTIONS_MANUAL = "FunctionsManual.h"
-#: So many operators that are refused are named.
+#: The maximum number of rejected operators in a message.
 MAX_NAMED = 10
 _NAMESPACE = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
 
@@ -49,12 +49,12 @@ _NAMESPACE = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
 
 
 class FileErrors(Struct, frozen=True):
-    """The errors of a file of which code is to be written.
+    """The errors that prevent code generation.
 
     Attributes:
-        findings: the errors that concern the requested operators.
-        left_out: the operators that get no code because of them, by full name, with the reason; None if nothing at
-            all can be written.
+        findings: the errors in the entries of the requested operators.
+        left_out: the operators without code because of errors, by full name, with the reason; None if no code can be
+            generated at all.
     """
 
     findings: tuple[Diagnostic, ...]
@@ -66,17 +66,17 @@ def errors_of(
 ) -> FileErrors:
     """Find the errors of a file as a whole, or of the entries of some operators.
 
-    What comments silence does not count, as in a check.
+    Suppressed findings do not count, as in a check.
 
     Args:
         loaded: the file.
         operators: the requested operators, or None for all.
-        whole: whether code is written of all entries or of none; else only the entries of PyTorch's operators that have
-            errors are left out of a whole file.
-        tolerant: whether code is written in spite of errors of entries, as a build of PyTorch needs it.
+        whole: whether an error in any entry prevents all code; else entries of PyTorch's operators with errors are
+            omitted.
+        tolerant: whether code is generated despite errors of entries, as a build of PyTorch requires.
     """
     rules = loaded.settings.selected(load_rules())
-    # other versions that the file serves do not become code
+    # code is generated for one version of the file
     checked = check_source(loaded.source, loaded.operators.natives, loaded.settings, rules, models=(loaded.model,))
     errors = [item for item in checked.shown if item.severity is Severity.ERROR]
     if operators is not None:
@@ -106,15 +106,15 @@ class CppOptions(Struct, frozen=True):
     """Options of emitted C++.
 
     Attributes:
-        in_tree: for a build of PyTorch, instead of an extension of an installed one.
-        namespace: the namespace of the nodes, None for the default one.
+        in_tree: whether the code is for a build of PyTorch, not for an extension.
+        namespace: the namespace of the nodes, or None for the default.
         shards: the number of files for nodes, and for kernels.
         bindings: whether to emit Python bindings of nodes.
         helpers: a FunctionsManual.cpp for functions that PyTorch's library does not export.
-        key: the only autograd key that kernels are written for.
+        key: the autograd key of all kernels, or None for a kernel under each key with formulas.
         sources: C++ sources of the user.
-        out: the folder that files are for.
-        line_directives: whether compilers and debuggers take formulas for lines of the YAML.
+        out: the output folder.
+        line_directives: whether formulas are marked by ``#line`` directives.
     """
 
     in_tree: bool = False
@@ -128,10 +128,10 @@ class CppOptions(Struct, frozen=True):
     line_directives: bool = False
 
     def namespace_of_nodes(self) -> str:
-        """The namespace of the nodes.
+        """Return the namespace of the nodes.
 
         Raises:
-            InputError: it cannot be one, or other options contradict each other.
+            InputError: it is not a valid namespace, or options contradict each other.
         """
         name = self.namespace or (IN_TREE_NAMESPACE if self.in_tree else DEFAULT_NAMESPACE)
         if _NAMESPACE.fullmatch(name) is None or not name.isascii():
@@ -145,22 +145,22 @@ class CppOptions(Struct, frozen=True):
 
 
 def with_surroundings(loaded: Loaded, options: CppOptions) -> tuple[Loaded, tuple[Path, ...]]:
-    """Load a file again with the headers beside it that declare what its code calls.
+    """Load a file again with the headers next to it that declare called functions.
 
     Returns:
-        the file, and the headers.
+        the file and the headers.
     """
     if options.in_tree or options.helpers or loaded.settings.headers or is_requested():
         return loaded, ()
-    headers = headers_beside(loaded)
+    headers = adjacent_headers(loaded)
     return (loaded.with_options(headers=headers).require_operators() if headers else loaded), headers
 
 
 def cpp_operators(model: Model, operators: tuple[str, ...] | None, options: CppOptions) -> tuple[str, ...] | None:
-    """Return the operators that C++ is written for, None for all.
+    """Return the operators with C++ code, including called custom operators; None for all.
 
     Raises:
-        InputError: of some, no C++ can be written.
+        InputError: no C++ can be emitted for an operator or a dispatch key.
     """
     from derivlint.emit.own_operators import with_called
 
@@ -172,21 +172,21 @@ def cpp_operators(model: Model, operators: tuple[str, ...] | None, options: CppO
 
 
 def compiled_view(loaded: Loaded, options: CppOptions) -> Loaded:
-    """Return the file as the compiler of an extension sees it: functions without a header are undeclared."""
+    """Return the file as the compiler sees it: functions without a declaration in a header are unknown."""
     is_all = not options.in_tree and options.helpers is None and not loaded.model.is_of_another_release
     return loaded.with_all_declared() if is_all else loaded
 
 
 def cpp_code(loaded: Loaded, operators: tuple[str, ...] | None, options: CppOptions) -> Emission:
-    """Write autograd nodes and kernels.
+    """Emit autograd nodes and kernels as C++.
 
     Args:
         loaded: the file.
-        operators: those of :func:`cpp_operators`.
+        operators: the operators, as :func:`cpp_operators` returns them.
         options: the options.
 
     Raises:
-        InputError: that is not possible.
+        InputError: the options are invalid, or no requested operator can be emitted.
     """
     from derivlint.emit.emission import EmissionMode, emission
     from derivlint.emit.own_operators import undifferentiable_reason
@@ -197,7 +197,7 @@ def cpp_code(loaded: Loaded, operators: tuple[str, ...] | None, options: CppOpti
         helpers = _helpers(options)
         left_out: dict[str, str] = {}
         if not options.in_tree:
-            # a build of PyTorch needs all kernels, and PyTorch's generator copies formulas that it cannot read
+            # a build of PyTorch needs all kernels, and torchgen copies formulas without parsing them
             left_out |= unsavable_arguments(model) | unreadable_formulas(model)
             left_out |= {
                 str(function.name): why
@@ -224,10 +224,10 @@ def cpp_code(loaded: Loaded, operators: tuple[str, ...] | None, options: CppOpti
 
 @contextmanager
 def emission_errors() -> Iterator[None]:
-    """Turn the errors of back ends into errors of the user.
+    """Convert errors of the emitter to user errors.
 
     Raises:
-        InputError: an error occurred.
+        InputError: the emitter fails.
     """
     from derivlint.emit.files import FilesError
     from derivlint.emit.release import UnsupportedRelease
@@ -241,10 +241,10 @@ def emission_errors() -> Iterator[None]:
 
 
 def _refuse_foreign(foreign: Iterable[NativeFunction], in_tree: bool) -> None:
-    """Refuse operators whose kernels C++ is not written for.
+    """Reject custom operators that no C++ can be emitted for.
 
     Raises:
-        InputError: there are some among the selected operators.
+        InputError: a selected operator is one.
     """
     from derivlint.emit.own_operators import refusal
 
@@ -258,10 +258,10 @@ def _refuse_foreign(foreign: Iterable[NativeFunction], in_tree: bool) -> None:
 
 
 def _refuse_key(key: str, model: Model) -> None:
-    """Refuse a dispatch key that PyTorch has no autograd kernels for.
+    """Reject a dispatch key without autograd kernels.
 
     Raises:
-        InputError: it is none.
+        InputError: it is not an autograd key.
     """
     from derivlint.emit.kernels.subject import AUTOGRAD
 
@@ -273,14 +273,14 @@ def _refuse_key(key: str, model: Model) -> None:
 
 
 def _authors(headers: Iterable[Path], sources: Iterable[Path], out: Path) -> Authors | None:
-    """The author's files, by their paths from the output folder, or None."""
+    """Return the author's files with paths relative to the output folder, or None without any."""
     from derivlint.emit.emission import Authors
 
     def place(path: Path) -> str:
         try:
             return Path(os.path.relpath(path.resolve(), out.resolve())).as_posix()
         except ValueError:
-            # it is on another drive
+            # the file is on another drive
             return path.resolve().as_posix()
 
     # a FunctionsManual.h is included anyway: PyTorch's, or with --helpers the author's
@@ -310,17 +310,17 @@ def python_code(
     register: bool = False,
     helpers: tuple[Path, ...] = (),
 ) -> PythonModule:
-    """Write a Python module with a Function for every entry.
+    """Emit a Python module with an autograd Function for each entry.
 
     Args:
         loaded: the file.
-        operators: names of operators, None for all.
-        refused: operators that are left out, with the reason.
-        register: whether operators that are not PyTorch's are defined.
+        operators: names of operators, or None for all.
+        refused: operators to leave out, with the reason.
+        register: whether the file's own operators are defined in torch.library.
         helpers: modules of the user with functions that formulas call.
 
     Raises:
-        InputError: that is not possible.
+        InputError: no requested operator can be emitted, or a module of the user cannot be imported.
     """
     from derivlint.emit.python.module import python_module
 
@@ -332,14 +332,14 @@ def python_code(
 
 
 def own_modules(loaded: Loaded) -> tuple[Path, ...]:
-    """The modules beside a file that define what its formulas call."""
+    """Return the modules next to a file that define called functions; none in an untrusted repository."""
     from derivlint.emit.python.calls import helper_modules
 
-    return () if is_requested() else modules_beside(loaded, helper_modules())
+    return () if is_requested() else adjacent_modules(loaded, helper_modules())
 
 
 def _own_helpers(files: tuple[Path, ...]) -> dict[str, str]:
-    """The functions of the author's modules, with the names of these.
+    """Return the functions of the author's modules, each with the name of its module.
 
     Raises:
         InputError: a file is not a Python module that can be imported.
@@ -363,16 +363,16 @@ def _own_helpers(files: tuple[Path, ...]) -> dict[str, str]:
 def _require_all(
     model: Model, operators: tuple[str, ...] | None, emitted: Collection[str], left_out: Mapping[str, str]
 ) -> None:
-    """Refuse to write nothing, or silently less than was requested.
+    """Reject code without any requested operator, and names without an operator.
 
     Args:
         model: the model.
         operators: the requested names, or None for all.
-        emitted: the functions that become code.
-        left_out: those that do not, with the reason.
+        emitted: the functions with code.
+        left_out: the functions without code, with the reason.
 
     Raises:
-        InputError: no requested operator remains, or a name means no operator that has code.
+        InputError: no requested operator is emitted, or a name has no operator.
     """
     if operators is None:
         return

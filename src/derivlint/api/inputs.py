@@ -20,6 +20,8 @@ TextOrPath: TypeAlias = str | os.PathLike[str]
 SettingsLike: TypeAlias = Mapping[str, object] | os.PathLike[str]
 #: A release (``"2.13"``), ``"installed"``, or files of native functions.
 OperatorsLike: TypeAlias = str | os.PathLike[str] | Sequence[os.PathLike[str]]
+#: The maximum order of a derivative: the expressions grow exponentially.
+MAX_ORDER = 6
 #: The name of a text in findings.
 TEXT_NAME = "<text>"
 
@@ -37,7 +39,7 @@ def load(text_or_path: TextOrPath, settings: SettingsLike | None, operators: Ope
 
 def _read(text_or_path: TextOrPath) -> tuple[SourceFile, Path | None]:
     if isinstance(text_or_path, str) and ("\n" in text_or_path or "\r" in text_or_path):
-        # what cannot be UTF-8 is replaced, as in a file
+        # lone surrogates are replaced, as invalid UTF-8 is in a file
         return SourceFile.from_bytes(TEXT_NAME, text_or_path.encode("utf-8", "surrogatepass")), None
     path = os.fspath(text_or_path)
     if not isinstance(path, str):
@@ -54,12 +56,12 @@ def settings_of(folder: Path | None, settings: SettingsLike | None, operators: O
     """Return the settings of a file.
 
     Args:
-        folder: its folder, or None for a text, which has no configuration.
-        settings: more settings, or the configuration.
+        folder: the folder of the file, or None for a text, which has no configuration.
+        settings: settings on top of the configuration, or the configuration file.
         operators: the operators.
 
     Raises:
-        InputError: they have mistakes.
+        InputError: the settings have mistakes.
         TypeError: an argument has another type.
     """
     config: list[str] = []
@@ -86,7 +88,7 @@ def _key(key: object) -> str:
 
 
 def _plain(value: object) -> object:
-    """A value that has a form in TOML."""
+    """Convert a value to one that TOML can represent."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Replacing derivatives of the installed PyTorch: which entries differ, and the libraries that are compiled of them."""
+"""Compilation of entries that differ from the installed PyTorch, into libraries that replace its derivatives."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from derivlint.schema import installed_torch
 from derivlint.schema.native_function import DEFAULT_NAMESPACE as ATEN
 from derivlint.source import SourceError, SourceFile, delete_oldest, locked
 
-#: Where the cache keeps the code and the libraries, in folders named by a digest of the code.
+#: The cache folder of the code and the libraries; each folder in it is named by a digest of the code.
 FOLDER = "run"
-#: The least recently used are deleted.
-KEPT = 64
-#: More entries than this are compiled several in a unit.
-MOST_UNITS = 16
+#: The maximum number of cached libraries; the least recently used ones are deleted.
+MAX_LIBRARIES = 64
+#: The maximum number of translation units; more entries share units.
+MAX_UNITS = 16
 
 
 class OperatorGroup(Struct, frozen=True):
     """Operators that are compiled together.
 
     Attributes:
-        label: what messages call them.
+        label: the name of the group in messages.
         operators: the full names of the functions.
-        entries: the entries that their code is made of.
+        entries: the entries with their formulas.
     """
 
     label: str
@@ -59,7 +59,7 @@ class Replacement(Struct, frozen=True):
     Attributes:
         part: its operators.
         library: the file to load.
-        nodes: the replaced functions with the classes of their nodes.
+        nodes: the class of the node of each replaced function.
         left_out: functions that keep PyTorch's kernels, with the reason.
         is_new: whether the compiler ran.
     """
@@ -72,11 +72,11 @@ class Replacement(Struct, frozen=True):
 
 
 class ReplacementError(Exception):
-    """An entry cannot be compiled.
+    """An entry that cannot be compiled.
 
     Attributes:
         part: the operators.
-        output: the messages of the compiler; empty if it did not run.
+        output: the compiler's output; empty if it did not run.
     """
 
     def __init__(self, message: str, part: OperatorGroup, output: str) -> None:
@@ -86,7 +86,7 @@ class ReplacementError(Exception):
 
 
 def stock_source() -> SourceFile:
-    """The derivatives.yaml of the installed PyTorch.
+    """Read the derivatives.yaml of the installed PyTorch.
 
     Raises:
         InputError: there is none, or it cannot be read.
@@ -101,33 +101,33 @@ def stock_source() -> SourceFile:
 
 
 def parts_to_replace(model: Model, names: tuple[str, ...]) -> list[OperatorGroup]:
-    """Return the named operators, by default those whose entries differ from the installed PyTorch's.
+    """Return the named operators; by default, those whose entries differ from the installed PyTorch's.
 
-    Comments, quotes, folding and the order of entries make no difference.
+    Comments, quotes, folding and the order of entries are ignored.
 
     Args:
         model: the file.
         names: base names, functions or overloads.
 
     Raises:
-        InputError: there is no operator of a name, or no PyTorch to compare with.
+        InputError: a name has no operator, or PyTorch is not installed.
     """
     if names:
         require_names(model, names)
         operators_by_name = {name: cpp_operators(model, (name,), CppOptions()) or () for name in names}
         return [OperatorGroup(name, operators, ()) for name, operators in operators_by_name.items()]
-    # first, because of two files the one that was read last is kept
+    # before stock_source is read: only the facts of the last file are cached
     other_release = _other_release(model.source)
     changed = [entry for entry in changed_entries(model, stock_source()) if entry.operator is not None]
     if changed and other_release:
         raise InputError(other_release)
-    size = -(-len(changed) // MOST_UNITS) or 1
+    size = -(-len(changed) // MAX_UNITS) or 1
     groups = [changed[start : start + size] for start in range(0, len(changed), size)]
     return [_part(model, group) for group in groups]
 
 
 def _other_release(source: SourceFile) -> str:
-    """Why a file differs from the installed PyTorch's if it belongs to another release; empty if it does not."""
+    """Return the error about a file of another release than the installed PyTorch, or an empty text."""
     torch = installed_torch()
     release = detected_release(entry_names(source), lambda: called_functions(source))
     if torch is None or release is None or not release.is_other or torch.release == release.version:
@@ -139,10 +139,10 @@ def _other_release(source: SourceFile) -> str:
 
 
 def _refuse_missing(model: Model, parts: Sequence[OperatorGroup]) -> None:
-    """Refuse operators that another file declares and the installed PyTorch does not have.
+    """Reject operators that the installed PyTorch lacks.
 
     Raises:
-        InputError: there are some.
+        InputError: an operator declared in a file of native functions is missing.
     """
     torch = installed_torch()
     if torch is None or torch.functions_manual is None:
@@ -162,7 +162,7 @@ def _part(model: Model, entries: Sequence[Entry]) -> OperatorGroup:
 
 
 def findings_in(loaded: Loaded, parts: Sequence[OperatorGroup]) -> list[Diagnostic]:
-    """The findings of the rules in the entries of some operators, which do not keep them from being compiled."""
+    """Return the findings in the entries of some operators; findings do not prevent compilation."""
     entries = [entry for part in parts for entry in part.entries]
     if not entries:
         return []
@@ -187,11 +187,11 @@ def replace_operators(
         parts: the operators.
         compiler: the name of the C++ compiler.
         helpers: a FunctionsManual.cpp for functions that PyTorch's library does not export.
-        progress: called with what is being done.
+        progress: called with the current step.
 
     Raises:
-        InputError: no code can be made of an entry.
-        ReplacementError: one does not compile; the others are not compiled to the end.
+        InputError: no code can be generated for an entry.
+        ReplacementError: an entry does not compile; the compilation of the others is cancelled.
     """
     _refuse_missing(loaded.model, parts)
     options = CppOptions(helpers=helpers)
@@ -204,7 +204,7 @@ def replace_operators(
     def compiled(part: OperatorGroup, emitted: Emission) -> Replacement:
         folder = _folder(place, emitted)
         try:
-            # the files of two runs at once are the same
+            # concurrent runs share the folder
             with emission_errors(), locked(place):
                 write_files(folder, emitted.files)
             built = build(
@@ -230,18 +230,18 @@ def replace_operators(
 
 
 def _place() -> Path:
-    """The folder in which libraries are kept; without a cache a temporary one."""
+    """Return the folder of libraries in the cache; without a cache, a temporary folder."""
     cache = cache_folder()
     if cache is None or not os.access(cache, os.W_OK):
         return Path(tempfile.mkdtemp(prefix="derivlint-"))
     place = cache / FOLDER
     place.mkdir(mode=0o700, exist_ok=True)
-    delete_oldest(place, KEPT)
+    delete_oldest(place, MAX_LIBRARIES)
     return place
 
 
 def _folder(place: Path, emitted: Emission) -> Path:
-    """The folder of an emission, named by its code; places in the YAML may differ."""
+    """Return the folder of an emission, named by a digest of its code but not of its source map."""
     code = sorted(item for item in emitted.files.items() if item[0].endswith((".cpp", ".h")))
     digest = hashlib.sha256(repr(code).encode("utf-8", "surrogatepass")).hexdigest()[:32]
     folder = place / digest

@@ -1,4 +1,4 @@
-"""Right formulas for wrong or missing ones: ``derivlint suggest`` and :func:`derivlint.suggest`."""
+"""Suggestions for wrong or missing formulas: ``derivlint suggest`` and :func:`derivlint.suggest`."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def suggest(
     settings: SettingsLike | None = None,
     operators: OperatorsLike | None = None,
 ) -> tuple[FormulaSuggestions, ...]:
-    """Suggest right formulas for the wrong ones of a derivatives file; nothing is written or run.
+    """Suggest formulas in place of wrong ones; nothing is written or run.
 
     Args:
         text_or_path: a path, or the text of a file: a string with a line break.
         formulas: operators (``add.Tensor``) or base names (``add``), each with or without a key (``add:self``); by
             default all wrong formulas.
-        missing: suggest formulas that are missing, instead of those that are wrong.
+        missing: the kind of missing formulas to suggest; None for wrong formulas.
         settings: as for :func:`derivlint.check`.
         operators: as for :func:`derivlint.check`.
 
@@ -58,7 +58,7 @@ def suggestions_in(loaded: Loaded, formulas: Sequence[str], missing: str | None)
     Args:
         loaded: the file.
         formulas: the names of operators, with or without a key; empty for all.
-        missing: what is missing (``Aspect``), or None for formulas that are wrong.
+        missing: the kind of missing formulas (``Aspect``), or None for wrong formulas.
 
     Raises:
         InputError: there is no such entry or key.
@@ -74,7 +74,7 @@ def suggestions_in(loaded: Loaded, formulas: Sequence[str], missing: str | None)
 
 
 def _entries(judge: Judge, operator: str) -> list[Entry]:
-    """The entries of an operator.
+    """Return the entries of an operator.
 
     Raises:
         InputError: there are none.
@@ -87,7 +87,7 @@ def _entries(judge: Judge, operator: str) -> list[Entry]:
 
 
 def _targets(judge: Judge, formulas: Sequence[str]) -> Iterator[Target]:
-    """The wrong formulas among those that are named, or all.
+    """Yield the wrong formulas among the named ones, or all.
 
     Raises:
         InputError: there is no such entry or key.

@@ -6,15 +6,13 @@ from typing import Any
 
 import click
 
+from derivlint.api.inputs import MAX_ORDER
 from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.inputs import FallbackPolicy
 from derivlint.cli.shared.loading import load_model, warn_of_book
 from derivlint.cli.shared.options import rule_names, source_options
 from derivlint.cli.shared.terminal import write
 from derivlint.project.errors import InputError
-
-#: The maximum order: higher derivatives grow without bounds.
-MAX_ORDER = 6
 
 
 @click.command(cls=GroupedCommand, short_help="Print the derivative of an expression.")

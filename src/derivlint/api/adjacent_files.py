@@ -1,4 +1,4 @@
-"""Headers and modules next to a derivatives file with functions that its formulas call: they need no option."""
+"""Headers and modules next to a derivatives file with functions that its formulas call; read without an option."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from derivlint.project.headers import declarations_in
 from derivlint.project.loading import Loaded
 from derivlint.source import SourceError, SourceFile
 
-#: Of more files none is read: such a folder is not that of one small project.
-MOST = 50
-#: The maximum size of a file.
+#: The maximum number of files: a folder with more does not belong to one small project, and none is read.
+MAX_FILES = 50
+#: The maximum size of a file in bytes.
 MAX_BYTES = 1_000_000
 
 
-def headers_beside(loaded: Loaded) -> tuple[Path, ...]:
-    """The headers in the folder of a file, and in those directly below it, that declare what formulas call.
+def adjacent_headers(loaded: Loaded) -> tuple[Path, ...]:
+    """Return the headers that declare functions called by formulas, from the file's folder and its subfolders.
 
-    Functions that operators and PyTorch's own headers declare are not looked for.
+    Operators and functions that PyTorch's own headers declare need none.
     """
 
     def declared(source: SourceFile) -> Iterable[str]:
@@ -30,17 +30,17 @@ def headers_beside(loaded: Loaded) -> tuple[Path, ...]:
     if folder is None:
         return ()
     declared_names = set(_functions(loaded.operators.natives.declarations))
-    # emitted headers declare nothing of the author's
+    # emitted headers do not declare functions of the author
     headers = (path for path in (*folder.glob("*.h"), *folder.glob("*/*.h")) if not (path.parent / MANIFEST).exists())
     return _with_functions(headers, declared, _called(loaded, declared_names))
 
 
-def modules_beside(loaded: Loaded, library: Collection[str]) -> tuple[Path, ...]:
-    """The Python files in the folder of a file that define what formulas call.
+def adjacent_modules(loaded: Loaded, library: Collection[str]) -> tuple[Path, ...]:
+    """Return the Python files that define functions called by formulas, from the file's folder.
 
     Args:
         loaded: the file.
-        library: the functions that there are in Python already.
+        library: the functions that derivlint has in Python, which need no file.
     """
     from derivlint.emit.python.calls import functions_in
 
@@ -51,7 +51,7 @@ def modules_beside(loaded: Loaded, library: Collection[str]) -> tuple[Path, ...]
 
 
 def _called(loaded: Loaded, declared_names: Collection[str]) -> set[str]:
-    """The functions that formulas call and that are neither operators nor declared."""
+    """Return the called functions that are neither operators nor declared."""
     from derivlint.model import called_functions
 
     natives = loaded.operators.natives
@@ -67,12 +67,12 @@ def _functions(declarations: Mapping[str, Any] | None) -> Iterable[str]:
 def _with_functions(
     paths: Iterable[Path], functions: Callable[[SourceFile], Iterable[str]], names: set[str]
 ) -> tuple[Path, ...]:
-    """Select the files that have one of the functions; links and unreadable files have none."""
+    """Select the files that have one of the functions; links and unreadable files are skipped."""
     if not names:
         return ()
     files = sorted(path for path in paths if path.is_file() and not path.is_symlink())
     matching = []
-    for path in files if len(files) <= MOST else ():
+    for path in files if len(files) <= MAX_FILES else ():
         try:
             if path.stat().st_size <= MAX_BYTES and not names.isdisjoint(functions(SourceFile.read(path))):
                 matching.append(path)
