@@ -1,7 +1,7 @@
-"""The generated blocks of handwritten pages: tables, and the output of commands that are run.
+"""The generated blocks of handwritten pages: tables, and commands with their output.
 
-A block is between ``<!-- generated: WHAT -->`` and ``<!-- end of generated -->``. WHAT is the name of a table, or a
-command line of derivlint, which is run in the repository, or behind ``in FOLDER:`` in a folder of it.
+A block is between ``<!-- generated: WHAT -->`` and ``<!-- end of generated -->``. WHAT is ``contents``, the name of a
+table, or a command line of derivlint. The command runs at the top of the repository; after ``in FOLDER:``, in a folder.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tools.tables import commands, findings_keys, formats, options_of_rules, pub
 
 BEGIN = "<!-- generated: "
 END = "<!-- end of generated -->"
-#: The tables by their names.
+#: The tables by name.
 TABLES: dict[str, Callable[[], str]] = {
     "commands": commands,
     "findings": findings_keys,
@@ -28,13 +28,13 @@ TABLES: dict[str, Callable[[], str]] = {
     "rule-options": options_of_rules,
     "settings": settings,
 }
-#: Longer lines of output are cut.
+#: The length in characters to which output lines are truncated.
 MAX_LINE = 180
-#: What is shown instead of the folder that the pages were made in.
-SOMEWHERE = "/path/to/repository"
+#: The path shown in place of the working folder.
+SHOWN_FOLDER = "/path/to/repository"
 _PLACE = re.compile(r"in ([^:]+): (.*)")
-#: Variables that change what a command prints.
-_CHANGING = (
+#: Environment variables that affect output; unset for commands.
+_OUTPUT_VARIABLES = (
     "CI",
     "CI_PROJECT_DIR",
     "DERIVLINT_DEBUG",
@@ -45,15 +45,15 @@ _CHANGING = (
 
 
 def fill(text: str, path: Path, root: Path) -> str:
-    """A page with its blocks made again.
+    """Return a page with its blocks generated again.
 
     Args:
         text: the page.
-        path: its file, for messages.
+        path: the file of the page, for messages.
         root: the repository.
 
     Raises:
-        InputError: a block has no end, names no table, or its command cannot be run.
+        InputError: a block has no end or no such table, or its command fails.
     """
     lines = iter(text.splitlines(keepends=True))
     result = []
@@ -72,10 +72,10 @@ def fill(text: str, path: Path, root: Path) -> str:
 
 
 def block(title: str, path: Path, root: Path) -> str:
-    """The text of one block.
+    """Generate one block.
 
     Raises:
-        InputError: there is no such table, or the command cannot be run.
+        InputError: there is no such table, or the command fails.
     """
     if title == "contents":
         return contents(root / path, root)
@@ -90,13 +90,13 @@ def block(title: str, path: Path, root: Path) -> str:
 
 
 def pages(root: Path) -> list[Path]:
-    """The handwritten pages below ``docs``, the guides first."""
+    """Return the handwritten pages below ``docs``, the guides first."""
     folder = root / "docs"
     return [*sorted((folder / "guides").glob("*.md")), *sorted(folder.glob("*.md"))]
 
 
 def contents(path: Path, root: Path) -> str:
-    """The other pages, as links from one of them: the title and the first paragraph of each."""
+    """Return a list of links from a page to all others, each with its title and first paragraph."""
     lines = []
     for page in (*pages(root), root / "docs" / "rules" / "README.md"):
         if page == path:
@@ -109,18 +109,18 @@ def contents(path: Path, root: Path) -> str:
 
 
 def output(arguments: list[str], path: Path, folder: Path, limit: int = MAX_LINE) -> str:
-    """Return the output of a command of derivlint, run in a process of its own.
+    """Run derivlint in a child process and return its output.
 
     Args:
-        arguments: those of the command.
+        arguments: the arguments of the command.
         path: the page, for messages.
-        folder: where it is run.
-        limit: longer lines are cut.
+        folder: the working folder.
+        limit: the length to which lines are truncated.
 
     Raises:
-        InputError: it does not work.
+        InputError: the command fails.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in _CHANGING}
+    environment = {name: value for name, value in os.environ.items() if name not in _OUTPUT_VARIABLES}
     process = subprocess.run(
         [sys.executable, "-m", "derivlint", *arguments],
         cwd=folder,
@@ -131,7 +131,7 @@ def output(arguments: list[str], path: Path, folder: Path, limit: int = MAX_LINE
     if process.returncode not in (0, 1):
         last_line = process.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise InputError(f'"{path}": "derivlint {shlex.join(arguments)}" fails: {last_line}')
-    text = process.stdout.decode("utf-8").replace(str(folder.resolve()), SOMEWHERE)
+    text = process.stdout.decode("utf-8").replace(str(folder.resolve()), SHOWN_FOLDER)
     return "".join(f"{_cut(line, limit)}\n" for line in text.split("\n")[:-1])
 
 

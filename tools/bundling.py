@@ -1,4 +1,8 @@
-"""The files that derivlint ships of PyTorch's releases, made of the indexes of these releases."""
+"""The bundled files with the facts of all PyTorch releases, built from an index of each release.
+
+The weave holds a row once for all releases that have it, with the range of these releases, in an order that fits every
+release.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +19,11 @@ from derivlint.operators.records import Release, write_records
 from derivlint.operators.topics import DECOMPOSED, ENTRY, TOPICS
 from derivlint.schema.index import available_versions, index_bytes, index_content, index_name, render_index
 
-_GENERATORS = "what PyTorch's generators say of operators; made by derivlint index bundle"
-_ENTRIES = "what PyTorch's derivatives.yaml has entries for; made by derivlint index bundle"
-#: What an index has beside its facts; the lists of generators are records of their own.
-_APART = frozenset({"format", "version", "functions", "profiles", "generator_lists"})
-#: A row of the weave: the position of the first release with it, of the first one without it or None, and the row.
+_GENERATORS = "operators on lists of PyTorch's generators; made by python -m tools.index bundle"
+_ENTRIES = "entries of PyTorch's derivatives.yaml; made by python -m tools.index bundle"
+#: The keys of an index that are not facts, or are bundled in other files.
+_NOT_FACTS = frozenset({"format", "version", "functions", "profiles", "generator_lists"})
+#: A row: the position of the first release that has it, of the first later one without it or None, and its content.
 _Row = tuple[int, int | None, Any]
 
 
@@ -28,13 +32,13 @@ class BundleError(Exception):
 
 
 def bundled_files(indexes: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
-    """The files by their names; equal indexes give equal files.
+    """Return the bundled files by name; equal indexes give equal files.
 
     Args:
-        indexes: one index of each release as JSON, in any order, with the lists of its generators.
+        indexes: one index for each release as JSON, in any order, with the lists of its generators.
 
     Raises:
-        BundleError: an index lacks a list, or is not of a release, or two are of the same one.
+        BundleError: an index lacks a list, its version is not a release, or two indexes are of one release.
     """
     by_release: dict[Release, Mapping[str, Any]] = {}
     for index in indexes:
@@ -68,7 +72,7 @@ def bundled_files(indexes: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
 
 
 def bundled_indexes() -> Iterator[dict[str, Any]]:
-    """The indexes that the shipped files were made of, with the lists of the generators, oldest first."""
+    """Yield the indexes from which the bundled files were built, oldest release first."""
     data = history_bytes()
     for version in bundled_versions():
         release = release_number(version)
@@ -80,7 +84,7 @@ def bundled_indexes() -> Iterator[dict[str, Any]]:
 
 
 def build_history(indexes: Sequence[Mapping[str, Any]]) -> bytes:
-    """The file of several releases; equal indexes give equal text under the compression.
+    """Return the compressed file with the operators of all releases; its text is equal for equal indexes.
 
     Args:
         indexes: the indexes as JSON, oldest first.
@@ -109,7 +113,13 @@ def _json(value: object) -> str:
 def _woven(
     weave: Sequence[tuple[int, int | None, str]], rows: Sequence[str], position: int
 ) -> list[tuple[int, int | None, str]]:
-    """The weave with one more release."""
+    """Add a release to the weave.
+
+    Args:
+        weave: the rows of the earlier releases.
+        rows: the rows of the release, in its order.
+        position: the position of the release.
+    """
     alive = [index for index, (_, until, _) in enumerate(weave) if until is None]
     before = [weave[index][2] for index in alive]
     woven: list[tuple[int, int | None, str]] = []
@@ -128,10 +138,10 @@ def _woven(
 
 
 def _facts(indexes: Sequence[Mapping[str, Any]]) -> Iterator[_Row]:
-    """Every fact with the releases that have it."""
+    """Yield each fact with the range of releases that have it."""
     values: dict[tuple[str, ...], list[tuple[int, str]]] = {}
     for position, index in enumerate(indexes):
-        for path, value in _leaves({name: value for name, value in index.items() if name not in _APART}, ()):
+        for path, value in _leaves({name: value for name, value in index.items() if name not in _NOT_FACTS}, ()):
             values.setdefault(path, []).append((position, _json(value)))
     for path, rows in sorted(values.items()):
         for (_, text), run in groupby(enumerate(rows), lambda item: (item[1][0] - item[0], item[1][1])):

@@ -1,4 +1,4 @@
-"""``python -m tools.docs``: the pages that are generated, and the generated blocks of the others."""
+"""``python -m tools.docs``: generates pages, blocks of handwritten pages, and derived data."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tools.blocks import fill, output
 from tools.blocks import pages as handwritten
 from tools.running import Tool, write_atomically
 
-#: The JSON schemas that are shipped, of the configuration and of findings.
+#: The bundled JSON schemas of the configuration and of findings.
 SETTINGS_SCHEMA = Path("src/derivlint/project/data/derivlint.schema.json")
 FINDINGS_SCHEMA = Path("src/derivlint/project/data/findings.schema.json")
-#: Files derived from reference definitions, which are slower to derive than to read: their facts and trees.
+#: The facts and syntax trees derived from reference definitions, bundled because deriving them takes seconds.
 DERIVED = Path("src/derivlint/operators/data/derived.txt")
 TREES = DERIVED.with_name("trees.json")
 
@@ -56,7 +56,7 @@ def docs(check: bool, root: Path) -> None:
 
 
 def pages(root: Path) -> dict[Path, str]:
-    """Every generated page with its text."""
+    """Return the text of each generated file by path."""
     rules = load_rules()
     folder = root / "docs" / "rules"
     result = {folder / f"{rule.name}.md": rule_page(rule) for rule in rules}
@@ -74,7 +74,7 @@ def pages(root: Path) -> dict[Path, str]:
 
 
 def shipped(root: Path) -> dict[Path, str]:
-    """The JSON schemas and what is derived from definitions, where the sources of derivlint are."""
+    """Return the JSON schemas and the derived data; empty in a folder without derivlint's sources."""
     from derivlint.formats.machine import json_format as of_findings
     from derivlint.operators.reference.definitions import definitions, written_trees
     from derivlint.operators.reference.derivation import derive
@@ -91,25 +91,25 @@ def shipped(root: Path) -> dict[Path, str]:
     }
 
 
-#: The picture of the README, and the command that it shows.
+#: The image in the README, and the command whose output it shows.
 PICTURE = Path("docs/images/check.svg")
 COMMAND = (
     'derivlint check examples/derivatives.yaml --select "unknown-schema,unknown-key,missing-symint,nonlinear-gradient"'
     " --color always"
 )
-#: Columns of the terminal.
+#: The width of the terminal in columns.
 WIDTH = 124
 
 
 def picture(root: Path) -> str:
-    """The SVG of the README's command, run in the repository."""
-    text = output(shlex.split(COMMAND)[1:], PICTURE, root, limit=10 * WIDTH)  # escape codes take room
+    """Run the README's command in the repository and return its output as SVG."""
+    text = output(shlex.split(COMMAND)[1:], PICTURE, root, limit=10 * WIDTH)  # escape codes count
     console = Console(record=True, width=WIDTH, file=StringIO(), force_terminal=True, color_system="truecolor")
     console.print(Text(f"$ {COMMAND.removesuffix(' --color always')}\n", style="bold"))
     console.print(Text.from_ansi(text))
-    # the identifier would be a digest of the content, which is not the same for every version of rich
+    # by default a digest, which differs between versions of rich
     svg = console.export_svg(title="derivlint", unique_id="derivlint") + "\n"
-    # the fonts of rich's template come from another host
+    # rich's template loads fonts from another host
     return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
 
 

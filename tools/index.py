@@ -1,4 +1,4 @@
-"""``python -m tools.index``: tables of PyTorch's releases."""
+"""``python -m tools.index``: builds the bundled tables of PyTorch's releases."""
 
 from __future__ import annotations
 
@@ -102,10 +102,10 @@ def described(
     version: str,
     extraction: Extraction,
 ) -> tuple[bytes, NativeFunctions]:
-    """The index of the operators in files, and the operators; lists that are not understood are named on the way.
+    """Return the index of the operators in files, and the operators; warn of unreadable lists of generators.
 
     Raises:
-        InputError: the files are not those of a PyTorch.
+        InputError: the files have problems, or no native functions.
     """
     from derivlint.schema import build_index, read_native_functions
 
@@ -122,7 +122,7 @@ def described(
 
 
 def torch_source(torch: str) -> TorchSource:
-    """The PyTorch that ``--torch`` names: ``installed``, or a path.
+    """Return the PyTorch that ``--torch`` names: ``installed``, or a path.
 
     Raises:
         InputError: there is none.
@@ -173,7 +173,7 @@ def _index_content(path: Path) -> dict[str, Any]:
 
 
 def _names_with_formulas(source: SourceFile) -> dict[str, list[str]]:
-    """For each operator of a derivatives file the names that have a formula under some dispatch key, in file order."""
+    """Return the arguments and outputs with a formula under any dispatch key, by operator, in file order."""
     from derivlint.model import read_file
 
     names_by_operator: dict[str, list[str]] = {}
@@ -196,7 +196,7 @@ def relations(compiler: str, out: Path) -> None:
     from tools.type_relations import render_relations, tabulate_relations
 
     try:
-        content = tabulate_relations(require_toolchain(compiler), progress=lambda *done: _warn("type relations", *done))
+        content = tabulate_relations(require_toolchain(compiler), progress=lambda *done: _show("type relations", *done))
     except CompilerError as error:
         raise InputError(str(error)) from error
     finally:
@@ -214,7 +214,7 @@ def names(compiler: str, out: Path) -> None:
     from tools.namespaces import render_names, tabulate_names
 
     try:
-        content = tabulate_names(require_toolchain(compiler), progress=lambda *done: _warn("namespaces", *done))
+        content = tabulate_names(require_toolchain(compiler), progress=lambda *done: _show("namespaces", *done))
     except CompilerError as error:
         raise InputError(str(error)) from error
     finally:
@@ -244,7 +244,7 @@ def library(out: Path) -> None:
     write(f"wrote {visible(str(out))}: {counted(len(declarations.classes), 'class', 'classes')}\n")
 
 
-def _warn(task: str, done: int, total: int) -> None:
+def _show(task: str, done: int, total: int) -> None:
     show_progress(f"{task}: {done} of {total}")
 
 

@@ -1,7 +1,7 @@
-"""The sources of the declarations of PyTorch's C++ classes and of the standard library.
+"""The headers and stub files with the declarations of PyTorch's C++ classes and of the standard library.
 
-``python -m tools.index library`` reads our stub files (``cpp/stubs``) and the headers named here, and writes what
-:mod:`derivlint.cpp.library` loads.
+``python -m tools.index library`` reads the stub files (``cpp/stubs``) and the headers listed here, and writes the table
+that :mod:`derivlint.cpp.library` loads.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from derivlint.cpp.operator_signatures import OperatorSignatures
 from derivlint.schema import NativeFunctions
 
 STUBS = Path(library.__file__).parent / "stubs"
-#: Headers, below the folder with PyTorch's headers, that declare what formulas use.
+#: PyTorch's headers that declare classes and functions in formulas.
 HEADERS = (
     "ATen/core/TensorBase.h",
     "ATen/core/TensorBody.h",
@@ -52,23 +52,23 @@ HEADERS = (
 
 
 def read_library(include: Path, natives: NativeFunctions) -> Declarations:
-    """The declarations of stubs and headers.
+    """Read the declarations of stubs and headers.
 
     Args:
-        include: the folder with PyTorch's headers.
-        natives: its operators, whose functions and methods are left out: they come from schemas.
+        include: the folder of PyTorch's headers.
+        natives: the operators; their functions and methods are omitted, since schemas declare them.
 
     Raises:
-        OSError: a header is not there.
+        OSError: a header is missing.
     """
     read = [(include / name).read_text(encoding="utf-8") for name in HEADERS]
-    # the stubs come last: of constants the last declaration counts
+    # stubs come last, because the last declaration of a constant counts
     read += [path.read_text(encoding="utf-8") for path in sorted(STUBS.glob("*.h"))]
     declarations = Declarations().merged(*(read_declarations(text).declarations for text in read))
     signatures = OperatorSignatures(natives)
     classes = dict(declarations.classes)
     classes[TENSOR.text] = _without_operators(classes[TENSOR.text], signatures)
-    # a name that is written in the stubs is known, whatever a header could not say of it
+    # a name that a header leaves opaque may be declared in a stub
     opaque = {
         namespace: frozenset(name for name in names if name not in declarations.functions.get(namespace, {}))
         for namespace, names in declarations.opaque.items()

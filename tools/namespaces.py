@@ -1,7 +1,6 @@
-"""The names that namespaces have, made by a compiler: what exists although nothing we read declares it.
+"""The names in C++ namespaces, determined by a compiler, including names without a declaration that derivlint reads.
 
-Every word of the headers is tried in every namespace, with a using-declaration; where the compiler has no objection,
-the namespace has the name.
+A using-declaration tries each word of the headers in each namespace: if it compiles, the namespace has the name.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from derivlint.compiler.gxx import CompilerError, Toolchain, compile_command, ru
 from derivlint.formula.vocabulary import words as words_of
 
 FORMAT = 1
-#: The namespaces that are searched; "" is the global one.
+#: The searched namespaces; "" is the global one.
 NAMESPACES = (
     "",
     "at",
@@ -38,7 +37,7 @@ _HEADERS = """\
 #include <torch/csrc/autograd/VariableTypeUtils.h>
 #include <torch/csrc/autograd/generated/VariableType.h>
 """
-#: Names that C++ reserves for its own library are not for others to use.
+#: An identifier, except those reserved for the standard library, such as "__x" and "_X".
 _WORD = re.compile(r"\b(?!_[A-Z_])[A-Za-z_]\w*\b")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _ERROR = re.compile(r"^names:(\d+):\d+: error: ([^\n]*)$", re.MULTILINE)
@@ -46,7 +45,7 @@ _MACRO = re.compile(r"^#define ([A-Za-z_]\w*) (\S[^\n]*)$", re.MULTILINE)
 _CONSTANT = re.compile(
     r"(M|U?INT\d*|U?L?LONG|FLT|L?DBL|S?CHAR|SHRT|SIZE|PTRDIFF|RAND)_|(HUGE_VALF?|INFINITY|NAN|NULL|EOF)$"
 )
-#: Words that cannot be declared, and make a using-declaration a syntax error.
+#: Keywords, which make a using-declaration a syntax error.
 _KEYWORDS = words_of(
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class "
     "co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype "
@@ -61,10 +60,10 @@ _KEYWORDS = words_of(
 def tabulate_names(
     toolchain: Toolchain, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> dict[str, Any]:
-    """The names of each namespace, the namespaces in them, and the macros that stand for values.
+    """Tabulate the names of each namespace, its inner namespaces, and the macros for constants.
 
     Raises:
-        CompilerError: the compiler does not do its work.
+        CompilerError: the compiler fails.
     """
     candidates = _words(toolchain)
     macros = _macros(toolchain)
@@ -73,7 +72,7 @@ def tabulate_names(
     for number, namespace in enumerate(NAMESPACES):
         names[namespace], inner[namespace] = names_of(toolchain, namespace, candidates)
         progress(number + 1, len(NAMESPACES))
-    # "at" takes in all of "c10"
+    # namespace at has a using-directive for c10
     names["at"] = sorted(set(names["at"]) - set(names["c10"]))
     return {
         "format": FORMAT,
@@ -99,15 +98,15 @@ def _words(toolchain: Toolchain) -> list[str]:
 
 
 def _macros(toolchain: Toolchain) -> list[str]:
-    """The macros without parameters that stand for values: constants of mathematics and limits of types."""
+    """Return the macros without parameters for constants: mathematical constants and limits of types."""
     return sorted({name for name, _ in _MACRO.findall(_preprocess(toolchain, "-dM")) if _CONSTANT.match(name)})
 
 
 def names_of(toolchain: Toolchain, namespace: str, words: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Those of some words that a namespace has as names, and those that are namespaces in it.
+    """Return the words that are names in a namespace, and those that are inner namespaces.
 
     Raises:
-        CompilerError: the compiler does not do its work, or none of the words is a name.
+        CompilerError: the compiler fails, or no word is a name.
     """
     lines = "\n".join(f"using {namespace}::{word};" for word in words)
     source = f'{_HEADERS}namespace derivlint_probe {{\n#line 1 "names"\n{lines}\n}}\n'
@@ -131,5 +130,5 @@ def names_of(toolchain: Toolchain, namespace: str, words: Iterable[str]) -> tupl
 
 
 def render_names(content: dict[str, Any]) -> bytes:
-    """The names as they are shipped, one namespace a line."""
+    """Render the bundled table, one namespace a line."""
     return (json.dumps(content, indent=0, sort_keys=True) + "\n").encode("ascii")

@@ -1,8 +1,8 @@
-"""Braced lists that narrow: refused where C++ only asks (``requires``), accepted with a warning where it compiles.
+"""Narrowing conversions in braced lists: rejected by ``requires``, but compiled with a warning.
 
-``{n}`` for a ``double`` is ill-formed, and PyTorch is built with ``-Wnarrowing``, by which g++ warns of it unless ``n``
-is a constant. What is asked in a template is answered by the standard, so the refused lists are compiled once more as
-plain code.
+``{n}`` for a ``double`` is ill-formed, so a requires-expression is false. PyTorch is built with ``-Wnarrowing``, with
+which g++ only warns unless ``n`` is a constant. So lists that a requires-expression rejects are compiled again as plain
+code.
 """
 
 from __future__ import annotations
@@ -15,45 +15,45 @@ from typing import Any
 
 from derivlint.compiler.gxx import CompilerError, Toolchain, compile_command, first_error, run
 
-#: An error in a line of ours, or in a template that a line of ours makes the compiler instantiate.
-_BLAMED = re.compile(r"^braces:(\d+):\d+: +(?:error: |required from )", re.MULTILINE)
+#: An error in a trial line, or in a template that it instantiates.
+_REJECTED = re.compile(r"^braces:(\d+):\d+: +(?:error: |required from )", re.MULTILINE)
 
-#: A braced list: the name of its table, the row (None in a table of one row), the column, and a function with it.
+#: A braced list: its table, the row (None in a table of one row), the column, and a function that passes it.
 _Trial = tuple[str, int | None, int, str]
 
 
 def admit_narrowing(toolchain: Toolchain, content: dict[str, Any], types: dict[str, str], head: str) -> dict[str, Any]:
-    """The relations with the braced lists that the compiler accepts after all.
+    """Return the relations with narrowing braced lists that the compiler accepts.
 
     Args:
         toolchain: the compiler and the headers.
-        content: the relations; not changed.
+        content: the relations; not modified.
         types: the spelling of the types of the relations.
         head: the includes, and the templates ``variable`` and ``take``.
 
     Raises:
-        CompilerError: the compiler does not do its work.
+        CompilerError: the compiler fails.
     """
-    trials = list(_refused(content))
+    trials = list(_rejected_lists(content))
     lines = [f"using T{index} = {text};" for index, text in enumerate(types.values())]
     lines.append('#line 1 "braces"')
     lines += [code for _, _, _, code in trials]
-    # a line that no compiler accepts tells that it came to the end
+    # an invalid last line: its error shows that the compiler reached the end
     lines.append('int last = "";')
     with tempfile.TemporaryDirectory(prefix="derivlint-") as name:
         folder = Path(name)
         (folder / "braces.cpp").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
         options = toolchain.compiler.reading
         done = run(compile_command(toolchain, *options, "braces.cpp"), folder)
-    blamed = {int(line) for line in _BLAMED.findall(done.stderr)}
-    if len(trials) + 1 not in blamed:
+    rejected = {int(line) for line in _REJECTED.findall(done.stderr)}
+    if len(trials) + 1 not in rejected:
         raise CompilerError(f"the braced lists cannot be compiled: {first_error(done.stderr)}")
-    admitted = [trial for number, trial in enumerate(trials, 1) if number not in blamed]
+    admitted = [trial for number, trial in enumerate(trials, 1) if number not in rejected]
     return _with(content, admitted)
 
 
-def _refused(content: dict[str, Any]) -> Iterator[_Trial]:
-    """The lists that are refused; narrowing may be all that is wrong with them."""
+def _rejected_lists(content: dict[str, Any]) -> Iterator[_Trial]:
+    """Yield the rejected lists, whose only error may be narrowing."""
     names: list[str] = content["types"]
     number = 0
     for row, taken in enumerate(content["braced"]):

@@ -1,4 +1,4 @@
-"""``python -m tools.new_rule``: the file of a new rule, which works and passes the tests of rules."""
+"""``python -m tools.new_rule``: creates a working rule that passes the tests of rules."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from derivlint.rules import EXTRA_FINDINGS, RENAMED
 from derivlint.version import __version__
 from tools.running import Tool, write_atomically
 
-#: Where rules are registered: the names of all of them, one a line.
+#: The module that lists the names of all rules, one a line.
 REGISTRY = Path("rules/__init__.py")
 _NAMES = re.compile(r"^NAMES: tuple\[str, \.\.\.\] = \(\n(?P<names>(?:    \"[^\"\n]+\",\n)+)\)\n", re.MULTILINE)
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
-#: Names of rules describe the mistake, not the cure.
+#: The first words of rejected names: a name states the mistake, not the cure.
 _VERBS = ("check", "disallow", "forbid", "prefer", "require")
 
-#: What rules may look at: the type that the decorator names, and the check of a rule that finds products with one.
+#: The checks of the skeleton, which report factors of one, by the kind of object that they are applied to.
 _NODE = '''
 @judges(Binary, DerivativeFormula)
 def check(node: Binary, formula: DerivativeFormula) -> Iterator[Finding]:
@@ -67,7 +67,7 @@ _SUBJECTS = {
     "model": ("Model", _MODEL),
 }
 
-#: A rule that works: it finds factors of one, and shows the tree, a fix and what it yields to.
+#: A working rule: it reports factors of one, and shows the use of trees, fixes and precedence.
 SKELETON = Template('''\
 """$summary: a factor of one, until you write what.
 
@@ -200,28 +200,28 @@ def new_rule(name: str, target: str, severity: str, group: Group, root: Path) ->
 
 
 def _refuse(name: str, names: list[str], path: Path) -> None:
-    """Refuse a name that a rule cannot have.
+    """Reject an invalid name of a rule.
 
     Raises:
-        InputError: it cannot.
+        InputError: the name is invalid or in use.
     """
     if name in names:
         raise InputError(f"there is a rule {quoted(name)} already")
     if name in RENAMED:
-        raise InputError(f"{quoted(name)} is what {quoted(RENAMED[name])} was called; names are never used again")
+        raise InputError(f"{quoted(name)} is the former name of {quoted(RENAMED[name])}; names are never reused")
     if name in (INTERNAL_ERROR, *EXTRA_FINDINGS):
-        raise InputError(f"{quoted(name)} is the name of findings that come from no rule")
+        raise InputError(f"{quoted(name)} is the name of findings without a rule")
     if _NAME.fullmatch(name) is None:
         raise InputError(f"{quoted(name)} must be lower-case words joined by hyphens, two or more")
     verb = name.partition("-")[0]
     if verb in _VERBS:
-        raise InputError(f"{quoted(name)} must name the bad pattern; {quoted(verb)} says what is done about it")
+        raise InputError(f"{quoted(name)} must name the bad pattern; {quoted(verb)} names the cure")
     if path.exists():
         raise InputError(f'"{path}" exists and is not registered')
 
 
 def skeleton(name: str, target: str, severity: Severity, group: Group) -> str:
-    """The text of a rule that works, and is to be made another one."""
+    """Return the text of a working rule, as a starting point."""
     kind, check = _SUBJECTS[target]
     facts = [f"severity=Severity.{severity.name}", f'group="{group}"', 'status="preview"']
     if __version__ != RuleMeta(severity, group).since:
@@ -231,7 +231,7 @@ def skeleton(name: str, target: str, severity: Severity, group: Group) -> str:
 
 
 def _finding(target: str) -> str:
-    """The end of a check: what it finds of a node, at the depth at which it has one."""
+    """Return the statements that report a node, with the indentation of the check."""
     is_product = 'node.op == "*" and isinstance(node.right, Number) and node.right.text == "1"'
     if target != "node":
         is_product = f"isinstance(node, Binary) and {is_product}"

@@ -1,4 +1,4 @@
-"""``python -m tools.parser_tables``: the parsers' tables of the grammars, as Lark makes them."""
+"""``python -m tools.parser_tables``: generates the parser tables from the grammars with Lark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tools.running import write_atomically
 
 
 def main() -> None:
-    """Write both tables."""
+    """Write the tables of both grammars."""
     formulas = table_json(describe(grammar_text("formula"), TreeBuilder()))
     statements = table_json(describe(statement_grammar(), StatementBuilder, "function"))
     write_atomically(table_path("formula"), formulas.encode())

@@ -1,4 +1,4 @@
-"""``python -m tools.release``: a release of PyTorch among the bundled ones, and what it changes."""
+"""``python -m tools.release``: bundles the facts of a PyTorch release and reports its changes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tools.index import described, torch_source
 from tools.running import Tool, write_atomically
 
 Index = Mapping[str, Any]
-#: Where the bundled facts are, in the repository.
+#: The folder of bundled facts in the repository.
 DATA = Path("src/derivlint/operators/data")
-#: Where the index of the default release is, and what its name begins with.
+#: The folder of the index of the default release, and the prefix of its name.
 SCHEMA_DATA = Path("src/derivlint/schema/data")
 INDEX = "index-"
 
@@ -89,10 +89,10 @@ def release(source: str, dry_run: bool, quick: bool, root: Path) -> None:
 
 
 def _index_of(torch: TorchSource) -> dict[str, Any]:
-    """The index of a release, as JSON.
+    """Build the index of a release, as JSON.
 
     Raises:
-        InputError: it is not complete.
+        InputError: a file of the release is missing or unreadable, or its version is unknown.
     """
     from derivlint.operators.extraction import extract
 
@@ -110,7 +110,7 @@ def _index_of(torch: TorchSource) -> dict[str, Any]:
 
 
 def _bundled() -> dict[Release, dict[str, Any]]:
-    """The indexes of all bundled releases, with the lists of their generators."""
+    """Return the indexes of all bundled releases, with the lists of their generators."""
     from derivlint.operators.book import release_number
     from tools.bundling import bundled_indexes
 
@@ -134,7 +134,7 @@ def _helpers(index: Index) -> frozenset[str]:
 
 
 def _changes(before: Index, after: Index) -> Iterator[str]:
-    """The differences to the release before."""
+    """Report the differences from the previous release."""
     from derivlint.operators.reference.definitions import definitions
 
     yield from _difference("operator", _names(before), _names(after))
@@ -156,7 +156,7 @@ def _difference(noun: str, before: frozenset[str], after: frozenset[str]) -> Ite
 
 
 def _judged(model: Model, before: Index) -> Iterator[str]:
-    """The coverage of the release's own file, in particular of new entries, and the findings in it."""
+    """Report the coverage of the release's derivatives.yaml, its new entries, and the findings in it."""
     from derivlint.analysis.judged import Question, judged_entries, totals
     from derivlint.lint import Severity, run_rules
     from derivlint.rules import load_rules
@@ -175,7 +175,7 @@ def _judged(model: Model, before: Index) -> Iterator[str]:
 
 
 def _vanished(model: Model) -> Iterator[str]:
-    """Known findings of verify that the release's file cannot have any more."""
+    """Report known findings of verify about formulas that the release no longer has."""
     from derivlint.verify.known import known_findings
     from tools.release_checks import vanished_findings
 
@@ -184,7 +184,7 @@ def _vanished(model: Model) -> Iterator[str]:
 
 
 def _checked(torch: TorchSource, model: Model, root: Path) -> Iterator[str]:
-    """Check with the compiler and the release's torchgen."""
+    """Run the conformance tests with the release's torchgen, and compile its emitted C++."""
     from tools.release_checks import conformance_line, emission_lines, unpacked
 
     try:
@@ -202,7 +202,7 @@ def _model(source: SourceFile, index: Index) -> Model:
 
 
 def _unknown(indexes: Collection[Index]) -> Iterator[str]:
-    """Definitions of what no release has."""
+    """Report reference definitions of operators and helpers that no release has."""
     from derivlint.operators.reference.definitions import DefinitionKind, definitions
 
     operators = {name.partition(".")[0] for index in indexes for name in _names(index)}

@@ -1,4 +1,4 @@
-"""Checks of the support of a release of PyTorch, by a compiler and by the release's own torchgen."""
+"""Checks of a PyTorch release: a compiler reads the emitted C++, and its torchgen runs in the conformance tests."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from derivlint.model import Model
 from derivlint.operators.sources import TorchSource
 from derivlint.verify.known import KnownFindings, Place
 
-#: What of a wheel is unpacked: torchgen, which the conformance tests run, and the headers.
+#: The unpacked parts of a wheel: torchgen for the conformance tests, and the headers.
 PARTS = ("torchgen/", "torch/include/")
-#: The tests that compare models with torchgen's, in the repository.
+#: The tests in the repository that compare models with torchgen's.
 CONFORMANCE = Path("tests/model/test_model_conformance.py")
 NAMESPACE = "derivlint_generated"
-#: The most errors of the compiler that are shown.
-SHOWN = 5
+#: The maximum number of shown compiler errors.
+MAX_SHOWN = 5
 
 _PASSED = re.compile(r"^(\d+ passed.*?) in ", re.MULTILINE)
 
 
 @contextmanager
 def unpacked(source: TorchSource) -> Iterator[Path]:
-    """The folder of a release, for as long as the context lasts; a wheel is unpacked as far as it is needed."""
+    """Provide the folder of a release; the needed parts of a wheel are unpacked until the context ends."""
     if not source.is_archive:
         yield source.path
         return
@@ -50,7 +50,7 @@ def emission_lines(model: Model, folder: Path) -> Iterator[str]:
 
     Args:
         model: the file.
-        folder: where the release is.
+        folder: the folder of the release.
     """
     try:
         emitted = emission(model, None, NAMESPACE)
@@ -71,11 +71,11 @@ def emission_lines(model: Model, folder: Path) -> Iterator[str]:
         return
     sources = sum(name.endswith(".cpp") for name in emitted.files)
     yield f"emission: {size}; the compiler accepts {sources - len(errors)} of {sources} sources"
-    yield from (f"  {text}" for text in errors[:SHOWN])
+    yield from (f"  {text}" for text in errors[:MAX_SHOWN])
 
 
 def _refused(files: Mapping[str, str], toolchain: Toolchain) -> list[str]:
-    """The first error in each source that the compiler rejects."""
+    """Return the first error of each source that the compiler rejects."""
     sources = [name for name in files if name.endswith(".cpp")]
     with tempfile.TemporaryDirectory(prefix="derivlint-") as name:
         folder = Path(name)
@@ -93,7 +93,7 @@ def _refused(files: Mapping[str, str], toolchain: Toolchain) -> list[str]:
 
 
 def _syntax_error(name: str, folder: Path, toolchain: Toolchain) -> str | None:
-    """The first error of the compiler in a source, or None."""
+    """Return the compiler's first error in a source, or None."""
     done = run(compile_command(toolchain, "-w", "-O0", "-fsyntax-only", name), folder)
     return first_error(done.stderr) if done.status else None
 
@@ -102,7 +102,7 @@ def conformance_line(folder: Path, root: Path) -> str:
     """Run the conformance tests with a release's own torchgen, and return their summary.
 
     Args:
-        folder: where the release is.
+        folder: the folder of the release.
         root: the repository with the tests.
     """
     tests = root / CONFORMANCE
@@ -114,7 +114,7 @@ def conformance_line(folder: Path, root: Path) -> str:
         return f'conformance: not tested, since there is no "{tests}"'
     show_progress("conformance tests")
     with tempfile.TemporaryDirectory(prefix="derivlint-") as name:
-        # torchgen alone comes before the installed one: the release's torch is for another platform, perhaps
+        # only torchgen replaces the installed one: the release's torch may be for another platform
         (Path(name) / "torchgen").symlink_to(torchgen.absolute(), target_is_directory=True)
         path = os.pathsep.join(filter(None, (name, os.environ.get("PYTHONPATH"))))
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "0", str(CONFORMANCE)]
@@ -129,7 +129,7 @@ def conformance_line(folder: Path, root: Path) -> str:
 
 
 def vanished_findings(model: Model, known: Iterable[KnownFindings]) -> list[Place]:
-    """The known findings whose formulas a file no longer has.
+    """Return the known findings about formulas that a file no longer has.
 
     Args:
         model: the file.

@@ -1,4 +1,4 @@
-"""Write the table of the OpInfos that each operator's inputs are recorded from.
+"""Writes the table of the OpInfos from which each operator's inputs are recorded.
 
 Run it with the newest supported PyTorch installed: ``python -m tools.sample_sources``. It runs all OpInfos, which takes
 a minute.
@@ -14,7 +14,7 @@ from derivlint.verify.inputs.samples import PATH, Recording, op_infos, record, s
 
 
 class AttributedRecording(Recording):
-    """A recording that collects the OpInfos that add inputs to each stem of operators."""
+    """A recording that collects, for each stem of operators, the OpInfos that add inputs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class AttributedRecording(Recording):
         self.infos = [info.full_name for info in op_infos()]
 
     def add(self, name: str, values: list[Any]) -> None:
-        """Keep arguments, and the OpInfo that has them if they are kept."""
+        """Record arguments, and their OpInfo if they are new."""
         count = len(self.inputs.get(name, ()))
         super().add(name, values)
         if len(self.inputs.get(name, ())) > count:

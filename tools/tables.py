@@ -1,4 +1,4 @@
-"""The tables of the documentation that are made from the code: settings, options, commands, formats, keys of JSON."""
+"""The generated tables of the documentation: settings, options, commands, formats, keys of JSON, public names."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from derivlint.project.settings import Settings
 from derivlint.project.settings.keys import KEYS, described, toml
 from derivlint.rules import load_rules
 
-#: Begins a paragraph of help that click leaves as it is.
+#: The mark of a paragraph of help that click does not wrap.
 UNWRAPPED = "\b"
 
 
 def settings() -> str:
-    """The keys of the configuration."""
+    """Return the table of the configuration's keys."""
     from derivlint.cli.checking.check import check
 
     defaults = {name: value for name, value, _ in described(Settings())}
@@ -44,7 +44,7 @@ def settings() -> str:
 
 
 def options_of_rules() -> str:
-    """The options of rules."""
+    """Return the table of the options of rules."""
     rows = []
     for rule in load_rules():
         for option in rule.meta.options:
@@ -54,12 +54,12 @@ def options_of_rules() -> str:
 
 
 def formats() -> str:
-    """The formats of ``derivlint check``."""
+    """Return the table of the formats of ``derivlint check``."""
     return table(("format", "who reads it"), [(f"`{item.name}`", item.description) for item in FORMATS.values()])
 
 
 def findings_keys() -> str:
-    """The keys of the JSON of findings, a table for each kind of object."""
+    """Return the tables of the keys in the JSON of findings, one for each kind of object."""
     schema = findings_schema()
     objects = {"the document": schema, **{f"`{name}`": value for name, value in schema["definitions"].items()}}
     parts = []
@@ -73,12 +73,12 @@ def findings_keys() -> str:
     return "\n".join(parts)
 
 
-#: An option of this many commands is documented once for all.
+#: The minimum number of commands with an option for documenting it in the shared table.
 SHARED_BY = 3
 SHARED_TITLE = "Options of several commands"
 
 
-#: The public members of classes that have others: of the rest, fields and methods are public.
+#: The public members by class; all fields and methods of other classes are public.
 MEMBERS = {
     "DerivedGraph": "dot expression svg torchscript",
     "DerivativeFormula": "derivative entry forward key_span key_text parsed role span_of text value_span",
@@ -92,7 +92,7 @@ MEMBERS = {
 }
 
 
-#: Attributes that no annotation of a class says.
+#: Attributes without an annotation in the class.
 ATTRIBUTES = {
     "DispatchBody": ("entry: Entry", "formulas: tuple[DerivativeFormula, ...]", "key: str"),
     "Entry": ("bodies: tuple[DispatchBody, ...]", "index: int"),
@@ -106,7 +106,7 @@ ATTRIBUTES = {
 
 
 def public_names() -> str:
-    """Every name of the Python API with its signature."""
+    """Return the names of the Python API with their signatures."""
     lines = []
     for name in derivlint.__all__:
         value = getattr(derivlint, name)
@@ -142,13 +142,13 @@ def _members(cls: type) -> Iterator[str]:
 
 
 def _is_method(cls: type, name: str) -> bool:
-    """Whether a name is a method or a property that users call, and none that protocols or comparisons need."""
+    """Whether a name is a public method or property."""
     member = inspect.getattr_static(cls, name)
     return not name.startswith("_") and name != "identity" and (inspect.isfunction(member) or hasattr(member, "fget"))
 
 
 class _Verbatim(str):
-    """An annotation, which a signature shows without quotes."""
+    """An annotation that a signature shows without quotes."""
 
     __slots__ = ()
 
@@ -166,7 +166,7 @@ def _shown(annotation: object) -> object:
 
 
 def commands() -> str:
-    """The options that several commands share, then every listed command with its arguments and own options."""
+    """Return the table of shared options, then each listed command with its arguments and own options."""
     from derivlint.cli.main import cli
 
     root = click.Context(cli, info_name="derivlint", terminal_width=100, max_content_width=100)
@@ -178,7 +178,7 @@ def commands() -> str:
 
 
 def _all(group: click.Group, context: click.Context) -> Iterator[tuple[click.Command, click.Context]]:
-    """The commands of a group, and of the groups in it, each with its context."""
+    """Yield the commands of a group and its subgroups, each with its context."""
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
@@ -213,7 +213,7 @@ def _command(
 
 
 def _paragraph(text: str) -> str:
-    """A paragraph of a command's help; one that click does not wrap stays as it is."""
+    """Format a paragraph of help; one that click does not wrap becomes a code block."""
     if text.startswith(UNWRAPPED):
         lines = text.removeprefix(UNWRAPPED).strip("\n").splitlines()
         return "\n".join(["```text", *(line.strip() for line in lines), "```"])
@@ -226,7 +226,7 @@ def _options(command: click.Command, context: click.Context) -> list[tuple[str, 
 
 
 def _type(member: dict[str, Any]) -> str:
-    """The type of a value as a phrase."""
+    """Describe the JSON type of a value."""
     if "$ref" in member:
         return f"`{member['$ref'].rpartition('/')[2]}`"
     if "anyOf" in member:
@@ -242,7 +242,7 @@ def _type(member: dict[str, Any]) -> str:
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
+    """Format a Markdown table."""
     lines = [titles, ["---"] * len(titles), *rows]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
@@ -252,7 +252,7 @@ def _code(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """Text in which nothing is Markdown that is not meant to be."""
+    """Escape Markdown syntax."""
     for char in "\\`*_[<":
         text = text.replace(char, f"\\{char}")
     return text

@@ -1,7 +1,7 @@
-"""The table of relations between types, made by a compiler: what converts to what, and what operators do.
+"""The table of relations between C++ types, determined by a compiler: conversions, and the results of operators.
 
-Hand-written conversion rules are wrong in a thousand places; the compiler is not. One program asks for every pair of
-types whether an expression with them is valid (``requires``) and what its type is, and prints the answers.
+Hand-written conversion rules were wrong in a thousand places. A program tests for each pair of types whether an
+expression is valid (``requires``), and prints the index of its type.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ ASSIGNING = ("+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
 UNARY = ("-", "+", "!", "~", "*")
 #: Expressions whose conversions are not those of their type.
 LITERALS = ("0", '"x"', "nullptr", "std::nullopt", "{}", "{0}", '{"x"}', "{{}}")
-#: Those that are in a branch of a conditional.
+#: The literals tested as branches of a conditional expression.
 BRANCHES = ("0", '"x"', "nullptr", "std::nullopt")
 
-#: Options to link a program that calls nothing in PyTorch's libraries: references from headers stay unresolved.
+#: Linker options for a program without PyTorch's libraries: references in headers stay unresolved.
 _UNLINKED = ("-no-pie", "-Wl,--unresolved-symbols=ignore-all")
-#: So many types are asked for in one program.
-_FEW = 20
+#: The maximum number of types for a single program; more need several, because of the compiler's memory.
+_MAX_TYPES = 20
 
 _HEAD = """\
 #include <ATen/ATen.h>
@@ -47,7 +47,14 @@ template <class T> void take(T);
 
 
 class _Table(Struct, frozen=True):
-    """One question about one type ``A``, or about two types ``A`` and ``B``."""
+    """A relation of a type ``A``, or of two types ``A`` and ``B``.
+
+    Attributes:
+        name: its name.
+        valid: the expression that must be valid.
+        result: the expression whose type is tabulated, or None for validity only.
+        pairs: whether it relates two types.
+    """
 
     name: str
     valid: str
@@ -106,8 +113,8 @@ def _program(types: dict[str, str], tables: Sequence[_Table]) -> str:
         "template <int N> void print(int table, const short (&row)[N]) "
         '{ std::printf("%d", table); for (short cell : row) std::printf(" %d", cell); std::puts(""); }'
     )
-    lines.append("template <class A> void ask() {\n" + "\n".join(body) + "\n}")
-    lines.append("int main() { " + " ".join(f"ask<T{index}>();" for index in names) + " }")
+    lines.append("template <class A> void test() {\n" + "\n".join(body) + "\n}")
+    lines.append("int main() { " + " ".join(f"test<T{index}>();" for index in names) + " }")
     return "\n".join(lines) + "\n"
 
 
@@ -116,20 +123,19 @@ def tabulate_relations(
     types: dict[str, str] | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, Any]:
-    """The relations of types, as the compiler sees them.
+    """Tabulate the relations of types.
 
     Args:
         toolchain: the compiler and the headers.
-        types: canonical names with their spelling; by default all that are tabulated.
-        progress: called with how many of how many programs are done.
+        types: canonical names with their spelling; by default all of :func:`relation_types`.
+        progress: called with the number of finished programs and their total.
 
     Raises:
-        CompilerError: the compiler does not do its work.
+        CompilerError: the compiler fails.
     """
     types = relation_types() if types is None else types
     tables = _tables()
-    # in several programs, so that one does not need all the memory
-    parts = [tables[:4], tables[4:14], tables[14:24], tables[24:]] if len(types) > _FEW else [tables]
+    parts = [tables[:4], tables[4:14], tables[14:24], tables[24:]] if len(types) > _MAX_TYPES else [tables]
     content: dict[str, Any] = {"format": FORMAT, "types": list(types)}
     for number, part in enumerate(parts):
         answers: dict[int, list[list[int]]] = {}
@@ -146,7 +152,7 @@ def tabulate_relations(
 
 
 def _row(cells: Sequence[int]) -> dict[str, str]:
-    """A row as a bit mask of columns, in hexadecimal, for each answer but "not valid"."""
+    """Encode a row as a hexadecimal bit mask of columns per result; invalid expressions are omitted."""
     masks: dict[int, int] = {}
     for column, cell in enumerate(cells):
         if cell != -1:
@@ -155,7 +161,7 @@ def _row(cells: Sequence[int]) -> dict[str, str]:
 
 
 def render_relations(content: dict[str, Any]) -> bytes:
-    """The table as it is shipped, one relation a line."""
+    """Render the bundled table, one relation a line."""
     lines = [f"{json.dumps(name)}:{json.dumps(value, separators=(',', ':'))}" for name, value in content.items()]
     return ("{" + ",\n".join(lines) + "}\n").encode("ascii")
 

@@ -129,9 +129,9 @@ def test_it_passes_the_tests_of_rules(run: Run, tool: Run, repository: Path) -> 
     ("name", "message"),
     [
         ("undefined-name", 'there is a rule "undefined-name" already'),
-        ("internal-error", '"internal-error" is the name of findings that come from no rule'),
-        ("compiler-error", '"compiler-error" is the name of findings that come from no rule'),
-        ("check-grads", '"check-grads" must name the bad pattern; "check" says what is done about it'),
+        ("internal-error", '"internal-error" is the name of findings without a rule'),
+        ("compiler-error", '"compiler-error" is the name of findings without a rule'),
+        ("check-grads", '"check-grads" must name the bad pattern; "check" names the cure'),
         *(
             (name, f'"{name}" must be lower-case words joined by hyphens, two or more')
             for name in ("grads", "Odd-thing", "odd_thing", "odd--thing", "odd-", "../odd-thing", "odd-thíng", "")
@@ -150,7 +150,7 @@ def test_former_names_are_never_used_again(tool: Run, repository: Path, monkeypa
     monkeypatch.setitem(RENAMED, "old-thing", "undefined-name")
     outcome = tool("new_rule", "old-thing")
     assert outcome.status == 2
-    assert outcome.err == 'derivlint: "old-thing" is what "undefined-name" was called; names are never used again\n'
+    assert outcome.err == 'derivlint: "old-thing" is the former name of "undefined-name"; names are never reused\n'
 
 
 def test_a_file_that_is_there_is_not_overwritten(tool: Run, repository: Path) -> None:
