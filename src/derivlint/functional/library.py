@@ -26,7 +26,8 @@ def define(name: str, schema: str) -> None:
     """Define an operator unless it exists.
 
     Args:
-        name: its name with the namespace. schema: its arguments and returns.
+        name: its name with the namespace.
+        schema: its arguments and returns.
     """
     namespace, _, operator = name.partition("::")
     base, _, overload = operator.partition(".")
