@@ -1,4 +1,4 @@
-"""Builds nodes: operators called with values and constants, and arithmetic on numbers."""
+"""Build nodes: calls of operators with values and constants, and arithmetic on numbers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TensorOptions(Struct, frozen=True):
     of: GraphValue
 
 
-#: The meaning of an expression: a value of the graph, or a value known while the graph is built. None is also an absent
+#: The value of an expression: a graph value, or a constant known while the graph is built. None also denotes an absent
 #: tensor.
 Item: TypeAlias = "GraphValue | TensorOptions | bool | int | float | str | list[Item] | None"
 
@@ -91,7 +91,7 @@ class Builder:
         return node
 
     def constant(self, value: Constant) -> GraphValue:
-        """A constant; equal constants share a value."""
+        """Return a constant; equal constants share a value."""
         key = constant_key(value)
         value_of_constant = self._constants.get(key)
         if value_of_constant is None:
@@ -101,7 +101,7 @@ class Builder:
         return value_of_constant
 
     def value(self, item: Item, element: GraphType = INT) -> GraphValue:
-        """Convert an item to a value; ``element`` is the element type of an empty list."""
+        """Convert an item to a graph value; ``element`` is the element type of an empty list."""
         if isinstance(item, GraphValue):
             return item
         if isinstance(item, TensorOptions):
@@ -116,7 +116,7 @@ class Builder:
         return self.constant(item)
 
     def tuple_of(self, values: Sequence[GraphValue]) -> GraphValue:
-        """A tuple."""
+        """Build a tuple."""
         return self.node(TUPLE, values, [GraphType("tuple", tuple(value.type for value in values))]).output
 
     def call(self, name: str, operands: Sequence[Item], keywords: Mapping[str, Item] | None = None) -> Item:
@@ -156,24 +156,24 @@ class Builder:
         return [self.value(item)]
 
     def tensor(self, name: str, *operands: Item) -> GraphValue:
-        """Call an operator with one tensor as its result."""
+        """Call an operator that returns one tensor."""
         result = self.call(name, operands)
         assert isinstance(result, GraphValue)
         return result
 
     def dtype(self, value: GraphValue) -> GraphValue:
-        """The scalar type of a tensor."""
+        """Read the scalar type of a tensor."""
         return self.node("prim::dtype", [value], [INT]).output
 
     def sizes(self, value: GraphValue) -> Item:
-        """The sizes of a tensor, as constants if its type has them."""
+        """Read the sizes of a tensor, as constants if its type has them."""
         shape = value.type.static_shape
         if shape is not None:
             return list(shape)
         return self.node("aten::size", [value], [list_of(INT)]).output
 
     def size(self, sizes: Item, dim: Item) -> Item:
-        """One of the sizes."""
+        """Read the size of one dimension."""
         if isinstance(sizes, list) and isinstance(dim, int) and -len(sizes) <= dim < len(sizes):
             return sizes[dim]
         if isinstance(sizes, GraphValue) and sizes.node is not None and sizes.node.kind == "aten::size":
@@ -181,7 +181,7 @@ class Builder:
         return self.node("aten::__getitem__", [self.value(sizes), self.value(dim)], [INT]).output
 
     def rank(self, value: GraphValue) -> Item:
-        """The number of dimensions."""
+        """Read the number of dimensions."""
         if value.type.shape is not None:
             return len(value.type.shape)
         return self.node("aten::dim", [value], [INT]).output
@@ -236,7 +236,7 @@ class Builder:
             if op == "/":
                 if right == 0:
                     raise GraphError("division by zero")
-                # both integers: C++ division
+                # C++ integer division truncates
                 if isinstance(left, int) and isinstance(right, int):
                     return int(left / right)
                 return left / right
@@ -250,7 +250,7 @@ class Builder:
 
     def _numbers(self, op: str, left: Item, right: Item) -> Item:
         if op in ("&&", "||"):
-            # one side is known: it decides, or is irrelevant
+            # one side is constant: it decides the result, or is neutral
             for constant, operand in ((left, right), (right, left)):
                 if isinstance(constant, bool):
                     return operand if constant == (op == "&&") else constant
@@ -281,7 +281,7 @@ class Builder:
 
 
 def default_of(argument: Argument) -> Item:
-    """The default of an argument.
+    """The default value of an argument.
 
     Raises:
         GraphError: it has none.
@@ -301,7 +301,7 @@ def default_of(argument: Argument) -> Item:
 
 
 def item_of(value: GraphValue) -> Item:
-    """Convert a value to an item: a constant if it is known, a list for a list of tensors."""
+    """Convert a graph value to an item: a constant if it is known, a list for a list of tensors."""
     if is_constant(value):
         constant = constant_of(value)
         return list(constant) if isinstance(constant, tuple) else constant

@@ -1,4 +1,4 @@
-"""Helper functions of formulas whose nodes no single expression gives."""
+"""Helper functions of formulas that cannot be expressed as single expressions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from derivlint.graph.types import GraphError
 
 
 def handle_r_to_c(builder: Builder, scalar_type: Item, grad: Item) -> Item:
-    """The real part of a complex gradient if the input is real."""
+    """Take the real part of a complex gradient if the input is real."""
     of: Item = scalar_type
     if isinstance(of, GraphValue) and of.node is not None and of.node.kind == "prim::dtype":
         of = of.node.inputs[0]
@@ -20,7 +20,7 @@ def handle_r_to_c(builder: Builder, scalar_type: Item, grad: Item) -> Item:
 
 
 def _dimensions(dims: Item) -> list[int] | None:
-    """The reduced dimensions, or None for all.
+    """The reduced dimensions, or None if all are.
 
     Raises:
         GraphError: they are not constant.
@@ -35,7 +35,7 @@ def _dimensions(dims: Item) -> list[int] | None:
 
 
 def unreduced(builder: Builder, reduced: Item, dims: Item, keepdim: Item = None, rank: Item = None) -> Item:
-    """Restore the dimensions that a reduction removed, each with size one."""
+    """Restore reduced dimensions, each with size one."""
     reduced_dims = _dimensions(dims)
     if keepdim is True or reduced_dims is None:
         return reduced
@@ -47,7 +47,7 @@ def unreduced(builder: Builder, reduced: Item, dims: Item, keepdim: Item = None,
         return reduced
     if min(reduced_dims) < 0 <= max(reduced_dims):
         raise GraphError("dimensions are counted from both ends")
-    # from the outside in, so that each index counts the restored dimensions
+    # from the outermost dimension inwards: each index counts the restored dimensions
     for dim in sorted(reduced_dims, key=abs):
         reduced = builder.call("unsqueeze", [reduced, dim])
     return reduced
@@ -66,7 +66,7 @@ def count(builder: Builder, sizes: Item, dims: Item, numel: Item) -> Item:
 
 
 def mean_over(builder: Builder, tensor: Item, dims: Item) -> Item:
-    """The mean with the dimensions kept, by default over all of them."""
+    """The mean over dimensions, by default all, which are kept."""
     reduced_dims = _dimensions(dims)
     return builder.call("mean", [tensor] if reduced_dims is None else [tensor, list(reduced_dims), True])
 
@@ -86,7 +86,7 @@ def halves(builder: Builder, tensor: Item, dim: Item) -> Item:
 
 
 def products_of_others(builder: Builder, tensor: Item, dim: Item) -> Item:
-    """The products of all other elements along a dimension: of those before, times those after each element."""
+    """The product of all other elements along a dimension: of those before, times those after each element."""
     size = builder.binary("-", builder.size(builder.sizes(builder.value(tensor)), dim), 1)
     ones = builder.call("ones_like", [builder.call("narrow", [tensor, dim, 0, 1])])
     before = builder.call("narrow", [tensor, dim, 0, size])
@@ -113,27 +113,27 @@ def _rank(builder: Builder, tensor: Item) -> int:
 
 
 def last_dims(builder: Builder, sizes: Item) -> Item:
-    """Return one dimension for each size, counted from the end."""
+    """One dimension for each size, counted from the end."""
     if not isinstance(sizes, list):
         raise GraphError("the number of dimensions is not known")
     return list(range(-len(sizes), 0))
 
 
 def freedom(builder: Builder, number: Item, correction: Item) -> Item:
-    """The degrees of freedom; for a non-constant number, they are assumed to be positive."""
+    """The degrees of freedom, assumed to be positive if they are not constant."""
     degrees = builder.binary("-", number, correction)
     return max(0, degrees) if isinstance(degrees, (int, float)) else degrees
 
 
 def by_channel(builder: Builder, values: Item, tensor: Item) -> Item:
-    """One value for each channel, in a shape that can be broadcast."""
+    """Reshape one value per channel for broadcasting."""
     if values is None:
         return None
     return builder.call("reshape", [values, [1, -1, *[1] * (_rank(builder, tensor) - 2)]])
 
 
 def is_vector(builder: Builder, matrix: Item, right_side: Item) -> Item:
-    """Whether the right side of a system is a vector, or a batch of them."""
+    """Whether the right-hand side of a system is a vector or a batch of vectors."""
     rank = _rank(builder, right_side)
     if rank == 1 or _rank(builder, matrix) - 1 != rank:
         return rank == 1
@@ -155,7 +155,7 @@ def only(builder: Builder, items: Item) -> Item:
 
 
 def last_given(builder: Builder, first: Item, second: Item = None) -> Item:
-    """The sizes among the arguments of ``unsqueeze_to(grad, [dims,] sizes)``."""
+    """The sizes in ``unsqueeze_to(grad, [dims,] sizes)``."""
     return first if second is None else second
 
 
@@ -196,12 +196,12 @@ def nan_like(builder: Builder, tensor: Item) -> Item:
 
 
 def make_tuple(builder: Builder, *items: Item) -> Item:
-    """A list of gradients."""
+    """Collect gradients in a list."""
     return list(items)
 
 
 def refuse(builder: Builder, *_items: Item) -> Item:
-    """Raise for a case that graphs do not support."""
+    """Refuse a case that graphs do not support."""
     raise GraphError("this case is not supported in graphs")
 
 
@@ -243,7 +243,7 @@ def to_args_sizes(builder: Builder, tensors: Item) -> Item:
 
 
 def to_args_scalartypes(builder: Builder, tensors: Item) -> Item:
-    """The scalar types of a list of tensors; None, since real graphs do not need them."""
+    """None in place of scalar types, which real graphs do not need."""
     return None
 
 
@@ -265,7 +265,7 @@ def permute_backwards(builder: Builder, grad: Item, dims: Item) -> Item:
 
 
 def constant_pad_nd_backward(builder: Builder, grad: Item, pad: Item) -> Item:
-    """Pad with the opposite sign, which crops to the padded tensor."""
+    """Pad with the opposite sign, which crops to the input."""
     if not isinstance(pad, list):
         raise GraphError("the padding is not constant")
     return builder.call("constant_pad_nd", [grad, [builder.negative(size) for size in pad]])

@@ -1,4 +1,4 @@
-"""Compares derived graphs with PyTorch's own autograd."""
+"""Compare derived graphs with PyTorch's autograd."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TOLERANCE = 1e-8
 
 
 def compare(graph: Graph, entries: Entries, wrt: Collection[str], order: int) -> str:
-    """Derive a graph in reverse mode and compare each order with PyTorch, on random numbers between 0.2 and 0.8.
+    """Derive a graph in reverse mode and compare each order with PyTorch, on random inputs between 0.2 and 0.8.
 
     Returns:
-        A line about the agreement.
+        A one-line report.
 
     Raises:
-        GraphError: there is no PyTorch, the graph cannot be run on such inputs, or the numbers differ.
+        GraphError: PyTorch is missing, the graph cannot be run on such inputs, or the results differ.
     """
     try:
         torch: Any = import_module("torch")

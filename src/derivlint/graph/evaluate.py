@@ -1,4 +1,4 @@
-"""Runs graphs with PyTorch, which is imported when the first graph runs."""
+"""Run graphs with PyTorch, which is imported on first use."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def evaluate(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
     """Evaluate a graph for tensors and numbers; an undefined tensor is None.
 
     Raises:
-        GraphError: it has a node that cannot be run, or takes another number of inputs.
+        GraphError: a node cannot be run, or the number of inputs is wrong.
     """
     if len(inputs) != len(graph.inputs):
         raise GraphError(f"the graph takes {len(graph.inputs)} inputs, not {len(inputs)}")
@@ -59,7 +59,7 @@ class _GraphRun:
             value = node.attributes.get("value")
             return [list(value) if isinstance(value, tuple) else value]
         if kind == GRAD_OF:
-            # linear: without any gradient all results are zero
+            # linear block: without gradients, all results are zero
             return [None] * len(node.outputs) if all(item is None for item in inputs) else self.run(node.blocks[0], ())
         if kind == IF:
             return self.run(node.blocks[0 if inputs[0] else 1], ())

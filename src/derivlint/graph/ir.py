@@ -1,7 +1,7 @@
-"""The intermediate representation: values in static single assignment, nodes, blocks, graphs.
+"""The intermediate representation: graphs of blocks, nodes and values in static single assignment form.
 
-Values are numbered when they are printed. Blocks hold their nodes in execution order; a value is visible in all blocks
-nested in the one that defines it.
+Values are numbered on printing. Blocks have their nodes in execution order; a value is visible in the block that
+defines it and in blocks nested there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ADD = "prim::AutogradAdd"
 GRAD_OF = "prim::GradOf"
 IF = "prim::If"
 
-#: The possible constants; lists are tuples here, and occur only in constants.
+#: The values of constants; lists are represented as tuples.
 Constant = int | float | bool | str | None | tuple[int, ...] | tuple[float, ...]
 ConstantKey = tuple[str, str]
 
@@ -35,7 +35,7 @@ class NodeOrigin(Struct, frozen=True):
     """The formula from which a node was generated.
 
     Attributes:
-        operator: the operator whose entry it is, with its overload.
+        operator: the operator of the entry, with its overload.
         key: the key of the formula, as written; empty without an entry.
         path: the derivatives file; empty without an entry.
         line: the line of the formula in it, from 1.
@@ -72,12 +72,12 @@ class GraphNode(Struct, eq=False):
     """An operation.
 
     Attributes:
-        kind: the operator, ``aten::mul``.
+        kind: the operator, such as ``aten::mul``.
         inputs: its operands.
         outputs: the values that it defines.
         attributes: ``value`` of constants, ``name`` of linear blocks.
         blocks: the blocks in it.
-        function: the overload, once it is resolved.
+        function: the overload once resolved, or None.
         origin: the formula from which it was generated, or None for a node of the input graph.
         line: the line in the source text, from 1, or None if it was not parsed.
     """
@@ -93,19 +93,19 @@ class GraphNode(Struct, eq=False):
 
     @property
     def output(self) -> GraphValue:
-        """The only value that the node defines."""
+        """The only output."""
         (value,) = self.outputs
         return value
 
     def add_output(self, type_: GraphType, name: str = "") -> GraphValue:
-        """Define another value."""
+        """Add an output."""
         value = GraphValue(type_, name, self)
         self.outputs.append(value)
         return value
 
 
 class GraphBlock(Struct, eq=False):
-    """Nodes in order, with parameters and returned values."""
+    """A sequence of nodes with parameters and returned values."""
 
     inputs: list[GraphValue] = field(default_factory=list)
     nodes: list[GraphNode] = field(default_factory=list)
@@ -118,7 +118,7 @@ class GraphBlock(Struct, eq=False):
         return value
 
     def walk(self) -> Iterator[GraphNode]:
-        """All nodes, those of inner blocks after the node that contains them."""
+        """All nodes in preorder: nodes of nested blocks follow the node that contains them."""
         for node in self.nodes:
             yield node
             for block in node.blocks:
@@ -126,10 +126,10 @@ class GraphBlock(Struct, eq=False):
 
 
 class Graph(GraphBlock, eq=False):
-    """A top-level block: a function."""
+    """A top-level block."""
 
     def input(self, name: str) -> GraphValue:
-        """The parameter of a name.
+        """The parameter with a name.
 
         Raises:
             KeyError: there is none.
@@ -156,14 +156,14 @@ def constant_type(value: Constant) -> GraphType:
 
 
 def constant_node(value: Constant) -> GraphNode:
-    """A node that defines a constant."""
+    """Make a node that defines a constant."""
     node = GraphNode(CONSTANT, attributes={} if value is None else {"value": value})
     node.add_output(constant_type(value))
     return node
 
 
 def constant_key(value: Constant) -> ConstantKey:
-    """Return the key of equal constants; 1 and 1.0 differ, and so do 0.0 and -0.0."""
+    """Return a key that is equal for equal constants; 1 and 1.0 differ, and so do 0.0 and -0.0."""
     return (str(constant_type(value)), repr(value))
 
 
@@ -199,8 +199,8 @@ def clone_into(
 
     Args:
         block: the destination.
-        source: the block to copy; its outputs are left to the caller.
-        replacements: the values for the parameters of the source and for values from outside; others stay as they are.
+        source: the block to copy; its outputs are not added.
+        replacements: the values for the source's parameters and for outside values; other outside values are unchanged.
 
     Returns:
         The new value for each value of the source, including ``replacements``.
@@ -234,7 +234,7 @@ def _clone(node: GraphNode, values: dict[GraphValue, GraphValue]) -> GraphNode:
 
 
 def copy_graph(graph: Graph) -> tuple[Graph, dict[GraphValue, GraphValue]]:
-    """Copy a graph; returns the copy, and the new value for each value."""
+    """Copy a graph; return the copy and the new value for each value."""
     copy = Graph()
     values = {value: copy.add_input(value.type, value.name) for value in graph.inputs}
     values = clone_into(copy, graph, values)
@@ -243,7 +243,7 @@ def copy_graph(graph: Graph) -> tuple[Graph, dict[GraphValue, GraphValue]]:
 
 
 def replace_uses(block: GraphBlock, values: Mapping[GraphValue, GraphValue]) -> None:
-    """Replace values in a block and everything nested."""
+    """Replace values in a block and its nested blocks."""
     for node in block.walk():
         node.inputs = [values.get(value, value) for value in node.inputs]
         for inner in node.blocks:
@@ -252,7 +252,7 @@ def replace_uses(block: GraphBlock, values: Mapping[GraphValue, GraphValue]) -> 
 
 
 def unique_names(graph: Graph) -> dict[GraphValue, str]:
-    """A unique name for each value of the graph, its own if that is free; numbers for unnamed values."""
+    """Assign each value of the graph a unique name: its own if free, a number if unnamed."""
     names: dict[GraphValue, str] = {}
     taken: set[str] = set()
     counter = 0

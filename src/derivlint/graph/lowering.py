@@ -1,4 +1,4 @@
-"""Lowers formulas to nodes: evaluates the syntax tree of a C++ formula over values of a graph."""
+"""Lower C++ formulas to nodes: evaluate syntax trees over graph values."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TRANSPARENT = words(
     "std::optional<at::Tensor> toTensorOptionsForDevice expect_int asIntArrayRefUnchecked C10_AS_INTARRAYREF_SLOW "
     "wrapped_scalar_tensor"
 )
-#: Members that return their object.
+#: Methods that return their object.
 IDENTITIES = words(
     "vec to_vec value toDouble toTensor unpack contiguous item guard_int expect_int detach_unless resolve_conj"
 )
@@ -53,7 +53,7 @@ MAX_DEPTH = 40
 
 
 class Lowering:
-    """Evaluates formulas.
+    """Lowers formulas to nodes.
 
     Attributes:
         builder: the builder of nodes.
@@ -86,7 +86,7 @@ class Lowering:
             return evaluation.of(node)
         except FAILURES as error:
             not_understood(error)
-            # inner parts first
+            # innermost parts first
             unknown = (part for part in reversed(list(walk(node))) if part not in evaluation.found)
             part = next((part for part in unknown if isinstance(part, (Call, Binary, Unary))), node)
             raise GraphError(f"{_described(part)} is not supported in graphs for these operands") from error
@@ -110,7 +110,7 @@ class Lowering:
         definition = helper_named(name)
         if definition is not None:
             return self.helper(definition, arguments)
-        # an in-place call on a fresh tensor
+        # an in-place call on a new tensor
         bare = functional(name)
         if not self.builder.operators.exists(bare):
             raise UnknownOperatorError(f'the helper "{name}" is opaque', bare)
@@ -130,7 +130,7 @@ class Lowering:
             self._depth -= 1
 
     def expanded(self, definition: Definition, arguments: Sequence[Item]) -> Item:
-        """Lower a definition with arguments; missing ones have their defaults, or are absent."""
+        """Lower a definition with arguments; missing ones get their defaults or are absent."""
         names: dict[str, Item] = dict.fromkeys(definition.parameters)
         names.update((name, self.expression(tree_of(text), {})) for name, text in definition.defaults.items())
         names.update(zip(definition.parameters, arguments, strict=False))
@@ -201,7 +201,7 @@ class Lowering:
         if name == "sizes":
             return builder.sizes(held)
         if name in ("strides", "sym_strides", "layout", "device"):
-            # formulas for strided tensors only use them for other layouts
+            # formulas use these only for layouts other than strided
             return None
         if name == "size":
             return builder.size(builder.sizes(held), arguments[0])
@@ -234,7 +234,7 @@ class Lowering:
 
 @cache
 def _parameters(function: Callable[..., Item]) -> tuple[int, int]:
-    """The minimum and maximum number of arguments of a helper after the builder."""
+    """The minimum and maximum number of arguments of a helper, without the builder."""
     parameters = list(signature(function).parameters.values())[1:]
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return sum(parameter.kind is not parameter.VAR_POSITIONAL for parameter in parameters), sys.maxsize
@@ -242,7 +242,7 @@ def _parameters(function: Callable[..., Item]) -> tuple[int, int]:
 
 
 def _described(node: Expr) -> str:
-    """An expression in messages."""
+    """Format an expression for messages."""
     if isinstance(node, (Binary, Unary)):
         return f'the operator "{node.op}"'
     callee = node.callee if isinstance(node, Call) else node
@@ -252,7 +252,7 @@ def _described(node: Expr) -> str:
 
 
 class _Evaluation(Analysis[Item]):
-    """Evaluates expressions, given values for names."""
+    """Evaluates expressions under bindings of names."""
 
     def __init__(self, lowering: Lowering, names: Mapping[str, Item]) -> None:
         super().__init__()
@@ -293,7 +293,7 @@ class _Evaluation(Analysis[Item]):
     def binary(self, node: Binary) -> Item:
         left = self.of(node.left)
         if node.op in ("&&", "||") and not isinstance(left, GraphValue) and bool(left) == (node.op == "||"):
-            # the right side is not evaluated
+            # short circuit: the right side is not evaluated
             return bool(left)
         return self._builder.binary(node.op, left, self.of(node.right))
 
@@ -371,19 +371,19 @@ def is_complex(item: Item) -> bool:
     return item.type == complex_tensor() or item.type.is_complex
 
 
-#: Names in expressions that are values.
+#: Names of literals in expressions.
 WORDS = frozenset({"true", "false", "nullptr"})
 
 
 def variables_of(formula: Formula) -> tuple[str, ...]:
-    """The variables of an expression, in order of occurrence; called functions are not included."""
+    """The variables of an expression in order of occurrence, without called functions."""
     callees = {id(node.callee) for node in formula.nodes if isinstance(node, Call)}
     names = (name for name in free_names(formula) if id(name) not in callees)
     return tuple(dict.fromkeys(name.simple for name in names if name.simple is not None and name.simple not in WORDS))
 
 
 def formula_graph(formula: Formula, operators: GraphOperators, inputs: Mapping[str, GraphType]) -> Graph:
-    """The graph of an expression.
+    """Build the graph of an expression.
 
     Args:
         formula: the expression.

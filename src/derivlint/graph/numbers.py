@@ -1,4 +1,4 @@
-"""Arithmetic on numbers in graphs, as TorchScript's operators define it for numbers and lists of them."""
+"""Arithmetic on numbers and lists of numbers in graphs, as TorchScript defines it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from derivlint.graph.types import BOOL, FLOAT, INT, NUMBER, GraphError, GraphType
 
-#: The largest integer that C++ has a type for.
+#: The largest integer of any C++ type.
 LARGEST = 2**64 - 1
 #: Arithmetic whose result is a boolean.
 _TRUTHS: Mapping[str, Callable[..., Any]] = {
@@ -30,7 +30,7 @@ _INTEGERS: Mapping[str, Callable[..., Any]] = {
     "__getitem__": operator.getitem,
 }
 _FLOATS: Mapping[str, Callable[..., Any]] = {"log": math.log}
-#: The operators on numbers and lists of them.
+#: All operators on numbers and lists of numbers.
 NUMBERS: Mapping[str, Callable[..., Any]] = {
     "add": operator.add,
     "sub": operator.sub,
@@ -67,12 +67,12 @@ def read_number(text: str) -> int | float:
     """The value of a C++ number.
 
     Raises:
-        GraphError: it is too large for C++, or in a notation that Python cannot parse.
+        GraphError: it is too large for C++, or not a number.
     """
     bare = text.replace("'", "")
     bare = bare.rstrip("uUlL") if bare.lower().startswith("0x") else bare.rstrip("uUlLfF")
     try:
-        # digits that Python rejects as an integer are octal, or too many
+        # Python's int() rejects octal digits, and too many digits
         value = int(bare, 0) if bare.isdecimal() or bare[:2].lower() in ("0x", "0b") else float(bare)
     except ValueError:
         value = math.inf

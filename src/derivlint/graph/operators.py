@@ -1,7 +1,7 @@
 """Overload resolution of the nodes of a graph.
 
-Follows the choice that TorchScript makes (torch/csrc/jit/frontend/schema_matching.cpp): the arguments must match; of
-several overloads the one with the fewest conversions wins, and the first of ties.
+Follows TorchScript (torch/csrc/jit/frontend/schema_matching.cpp): the arguments must match; the overload with the
+fewest conversions wins, and the first of ties.
 """
 
 from __future__ import annotations
@@ -60,18 +60,18 @@ GRAPH_TYPES = {
     "Layout": INT,
     "Device": DEVICE,
 }
-#: Operators that return real tensors for complex ones.
+#: Operators that return real tensors for complex operands.
 MAKES_REAL = Book.by_hand("makes-real")
-#: Operators that return complex tensors for real ones.
+#: Operators that return complex tensors for real operands.
 MAKES_COMPLEX = Book.by_hand("makes-complex")
 
 
 class Bound(Struct, frozen=True):
-    """An overload with its arguments.
+    """An overload bound to arguments.
 
     Attributes:
         function: the overload.
-        places: the name of each passed argument, with the position of its operand or the name of its keyword. Omitted
+        places: the parameter name of each passed argument, with the index of its operand or its keyword. Omitted
             trailing arguments are not included.
     """
 
@@ -87,7 +87,7 @@ class GraphOperators:
         self._known: dict[tuple[str, tuple[GraphType, ...], tuple[tuple[str, GraphType], ...]], Bound | None] = {}
 
     def exists(self, name: str) -> bool:
-        """Whether there is an operator of this name."""
+        """Whether there is an operator with this name."""
         return bool(self.overloads(name))
 
     def overloads(self, name: str) -> tuple[NativeFunction, ...]:
@@ -100,7 +100,7 @@ class GraphOperators:
     def bind(
         self, name: str, operands: Sequence[GraphType], keywords: Mapping[str, GraphType] | None = None
     ) -> Bound | None:
-        """The overload that accepts the operands, or None."""
+        """Bind operands to the overload that accepts them; None if there is none."""
         key = (name, tuple(operands), tuple((keywords or {}).items()))
         if key not in self._known:
             candidates: list[tuple[tuple[int, int], Bound]] = []
@@ -117,8 +117,8 @@ class GraphOperators:
         arguments = function.schema.arguments.flat_non_out
         if len(operands) > len(arguments) or not keywords.keys() <= {argument.name for argument in arguments}:
             return None
-        # among ties, the one that takes these operands by position in Python wins: "sum(x, 0)"; TorchScript passes
-        # keyword-only arguments by position as well, but then all of them: "addmm(b, x, y, 1, 1)"
+        # among ties, an overload that Python would accept with these positional operands wins: "sum(x, 0)"; TorchScript
+        # also passes keyword-only arguments by position, but then all: "addmm(b, x, y, 1, 1)"
         is_whole = len(operands) == len(arguments)
         keywords_by_position = 0 if is_whole else max(len(operands) - len(function.schema.arguments.flat_positional), 0)
         total = keywords_by_position
@@ -147,7 +147,7 @@ class GraphOperators:
 
 
 def _cost(parameter: Type, operand: GraphType) -> int | None:
-    """Return the cost of converting an operand to a parameter's type, or None if that is impossible."""
+    """The cost of converting an operand to a parameter's type, or None if that is impossible."""
     if isinstance(parameter, OptionalType):
         return 0 if operand == NONE or operand.name == "optional" else _cost(parameter.elem, operand)
     if isinstance(parameter, ListType):
@@ -163,7 +163,7 @@ def _cost(parameter: Type, operand: GraphType) -> int | None:
 
 
 def returned_types(function: NativeFunction, operands: Sequence[GraphType]) -> list[GraphType]:
-    """The types of an overload's returns: complex if an operand is or the operator makes them so."""
+    """The return types of an overload: complex if an operand is, or if the operator makes it so."""
     schema = function.schema
     makes_complex = any(_has_complex(operand) for operand in operands) and schema.name.base not in MAKES_REAL
     return [_graph_type(item.type, makes_complex or schema.name.base in MAKES_COMPLEX) for item in schema.returns]

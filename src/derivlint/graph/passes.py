@@ -1,4 +1,4 @@
-"""Transformations that preserve the semantics of a graph, each in linear time."""
+"""Semantics-preserving transformations of graphs, each in linear time."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ from derivlint.graph.ir import (
 from derivlint.operators import Book
 from derivlint.schema import load_index
 
-#: Nodes that read the shape or type of a tensor, not its elements.
+#: Nodes that read only the shape or type of a tensor.
 METADATA = frozenset({"aten::size", "aten::dim", "aten::numel", "prim::dtype"})
 #: The tag of nondeterministic operators.
 RANDOM = "nondeterministic_seeded"
-#: Marks the complete gradient of a value; takes another gradient if the value becomes a temporary output.
+#: The kind of nodes that mark the total gradient of a value; they take a second gradient if the value becomes a
+#: temporary output.
 TOTAL = "derivlint::total"
 
 
@@ -38,7 +39,7 @@ def is_pure(node: GraphNode) -> bool:
 
 
 def _differs_each_time(node: GraphNode, name: str) -> bool:
-    """Whether an operator is nondeterministic: it is random, or returns uninitialized memory."""
+    """Whether an operator is nondeterministic: random, or returning uninitialized memory."""
     is_random = name in _random_names() if node.function is None else RANDOM in node.function.tags
     return is_random or name in Book.by_hand("uninitialized")
 
@@ -51,7 +52,7 @@ def _random_names() -> frozenset[str]:
 
 
 def eliminate_dead_code(block: GraphBlock) -> None:
-    """Remove nodes with unused values, and unused outputs of linear blocks."""
+    """Remove nodes whose outputs are unused, and unused outputs of linear blocks."""
     live = set(block.outputs)
     _sweep(block, live)
 
@@ -76,12 +77,12 @@ def _sweep(block: GraphBlock, live: set[GraphValue]) -> None:
 
 
 def is_removable(node: GraphNode) -> bool:
-    """Whether the node may be removed if its values are unused: it has no side effects."""
+    """Whether the node has no side effects, so that it may be removed if its outputs are unused."""
     return node.kind != "prim::Print" and not node.kind.endswith("_")
 
 
 def eliminate_common_subexpressions(block: GraphBlock) -> None:
-    """Merge equal nodes; values of a block are not used outside of it."""
+    """Merge equal nodes within each block and its nested blocks."""
     _Subexpressions().run(block)
 
 
@@ -122,7 +123,7 @@ def _key(node: GraphNode) -> object:
 
 
 def move_constants(block: GraphBlock) -> None:
-    """Deduplicate constants, and move them before all uses."""
+    """Deduplicate constants and move them before their uses."""
     pool: dict[ConstantKey, GraphNode] = {}
     same: dict[GraphValue, GraphValue] = {}
     _collect(block, pool, same)
@@ -148,7 +149,7 @@ def _collect(block: GraphBlock, pool: dict[ConstantKey, GraphNode], same: dict[G
 
 
 def inline_linear_blocks(block: GraphBlock) -> None:
-    """Replace linear blocks by their nodes, which then run even for zero gradients."""
+    """Inline linear blocks, whose nodes then also run for zero gradients."""
     same: dict[GraphValue, GraphValue] = {}
     block.nodes = list(_inlined(block, same))
     block.outputs = [_final(value, same) for value in block.outputs]
@@ -176,9 +177,9 @@ def _final(value: GraphValue, same: dict[GraphValue, GraphValue]) -> GraphValue:
 
 
 def simplify(block: GraphBlock) -> None:
-    """Remove known zeros from sums and linear blocks, and pairs of construction and unpacking.
+    """Remove zeros from sums and linear blocks, and unpack nodes of constructed lists and tuples.
 
-    Linear blocks are only inlined if their gradients are known to be zero.
+    Linear blocks are removed only if their gradients are known to be zero.
     """
     same: dict[GraphValue, GraphValue] = {}
     _simplified(block, same)
@@ -216,12 +217,12 @@ def _is_gone(node: GraphNode, same: dict[GraphValue, GraphValue]) -> bool:
 
 
 def is_zero(value: GraphValue) -> bool:
-    """Whether the value is a gradient known to be zero."""
+    """Whether the value is a gradient that is known to be zero."""
     return value.node is not None and value.node.kind == ZERO
 
 
 def drop_sum_to_size(graph: Graph) -> None:
-    """Assume that the operands of every operator have one shape, so that no gradient needs to be summed."""
+    """Drop sums over broadcast dimensions, assuming that no operator broadcasts."""
     same: dict[GraphValue, GraphValue] = {}
 
     def run(block: GraphBlock) -> None:
@@ -241,7 +242,7 @@ def drop_sum_to_size(graph: Graph) -> None:
 
 
 def optimize(graph: GraphBlock) -> None:
-    """Run all passes that shrink a graph; linear blocks are kept."""
+    """Run all passes that shrink a graph; linear blocks stay."""
     simplify(graph)
     move_constants(graph)
     eliminate_common_subexpressions(graph)

@@ -1,18 +1,18 @@
-"""The types of values in a graph, as TorchScript prints them, and the errors of graphs."""
+"""The types of graph values, as TorchScript prints them, and the errors of graphs."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-#: The complex scalar types in TorchScript's text; the other tensors are real.
+#: The complex scalar types in TorchScript's text; all others are real.
 COMPLEX_SCALARS = frozenset({"ComplexHalf", "ComplexFloat", "ComplexDouble"})
-#: The numbers of integral and boolean scalar types.
+#: The numbers of integral and boolean scalar types in c10/core/ScalarType.h.
 INTEGRAL_NUMBERS = frozenset({0, 1, 2, 3, 4, 11})
 INTEGRAL_SCALARS = frozenset({"Byte", "Char", "Short", "Int", "Long", "Bool"})
 
 
 class GraphError(Exception):
-    """A graph, or its text, is unusable; the message says why."""
+    """A graph or its text is unusable; the message has the reason."""
 
 
 class GraphSyntaxError(GraphError):
@@ -45,7 +45,7 @@ class UndifferentiableError(GraphError):
     """A graph with operators that cannot be differentiated.
 
     Attributes:
-        reasons: the reasons, each operator once, in graph order.
+        reasons: the reasons, one for each operator, in graph order.
     """
 
     def __init__(self, reasons: tuple[str, ...]) -> None:
@@ -54,17 +54,17 @@ class UndifferentiableError(GraphError):
 
 
 class GraphType(Struct, frozen=True):
-    """A type.
+    """The type of a graph value.
 
     Attributes:
         name: ``Tensor``, ``int``, ``float``, ``number``, ``bool``, ``str``, ``NoneType``, ``Device``, ``list``,
             ``tuple``, ``optional``, or an unknown name.
-        elements: the types in a list, a tuple or an optional.
+        elements: the element types of a list, tuple or optional.
         scalar: the scalar type of a tensor, ``Double``, or None if unknown.
         shape: the sizes of a tensor, None for an unknown size; None if the rank is unknown.
         requires_grad: the ``requires_grad`` of a tensor, or None if unspecified.
-        strides: the strides of a tensor, if given.
-        device: the device of a tensor, if given.
+        strides: the strides of a tensor, or None if unspecified.
+        device: the device of a tensor, or None if unspecified.
     """
 
     name: str
@@ -97,14 +97,14 @@ class GraphType(Struct, frozen=True):
 
     @property
     def is_differentiable(self) -> bool:
-        """Whether gradients can flow through a value of the type."""
+        """Whether values of the type can have gradients."""
         if self.is_tensor_list:
             return True
         return self.is_tensor and self.scalar not in INTEGRAL_SCALARS
 
     @property
     def static_shape(self) -> tuple[int, ...] | None:
-        """The sizes, if all are known, else None."""
+        """The sizes if all are known, else None."""
         if self.shape is None or any(size is None for size in self.shape):
             return None
         return tuple(size for size in self.shape if size is not None)
@@ -117,7 +117,7 @@ class GraphType(Struct, frozen=True):
         if self.name == "tuple":
             return f"({', '.join(map(str, self.elements))})"
         if self.name != "Tensor" or (self.scalar is None and self.shape is None):
-            # as in TorchScript, a tensor type has more details only if its scalar type is known
+            # as in TorchScript, a tensor type has further details only if its scalar type is known
             return self.name
         parts = ["*" if size is None else str(size) for size in self.shape or ()]
         if self.strides is not None:
@@ -130,14 +130,14 @@ class GraphType(Struct, frozen=True):
         return f"{scalar}({', '.join(parts)})" if parts or self.shape is not None else scalar
 
 
-#: The types that hold no tensor; an unknown type may.
+#: The types that never contain tensors; unknown types may.
 _WITHOUT_TENSORS = frozenset(
     {"int", "float", "number", "bool", "str", "complex", "NoneType", "Device", "Generator", "Layout", "Stream"}
 )
 
 
 def holds_tensors(type_: GraphType) -> bool:
-    """Whether a type may hold tensors, as unknown types may."""
+    """Whether values of a type may contain tensors; true for unknown types."""
     if type_.is_tensor:
         return type_.is_differentiable
     if type_.name in ("list", "tuple", "optional"):
@@ -156,15 +156,15 @@ DEVICE = GraphType("Device")
 
 
 def list_of(element: GraphType) -> GraphType:
-    """The type of lists of an element type."""
+    """The list type with an element type."""
     return GraphType("list", (element,))
 
 
 def tuple_of(*elements: GraphType) -> GraphType:
-    """The type of a tuple."""
+    """The tuple type with element types."""
     return GraphType("tuple", elements)
 
 
 def complex_tensor() -> GraphType:
-    """A tensor that is complex, of unknown precision."""
+    """The type of complex tensors of unknown precision."""
     return GraphType("Tensor", scalar="ComplexDouble")

@@ -1,1 +1,1 @@
-"""The derivatives of graphs, forward and reverse."""
+"""Forward-mode and reverse-mode differentiation of graphs."""

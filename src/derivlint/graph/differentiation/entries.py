@@ -1,4 +1,4 @@
-"""The formulas of a derivatives file for the nodes of a graph."""
+"""The formulas for the nodes of a graph, from a derivatives file."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from derivlint.operators.reference.definitions import Definition, DefinitionKind
 from derivlint.schema import Argument, NativeFunction, NativeFunctions
 from derivlint.source import SourceFile
 
-#: Operators with non-differentiable values: comparisons, booleans, counts and positions.
+#: Operators with discrete results: comparisons, booleans, counts and indices.
 _DISCRETE = frozenset[str]().union(*map(Book.by_hand, ("compares", "answers", "boolean-output", "integral-output")))
 _of_natives: WeakKeyDictionary[NativeFunctions, Model] = WeakKeyDictionary()
 
 
 def model_of_book(natives: NativeFunctions) -> Model:
-    """The model of the operator book's derivatives, for the operators of a PyTorch."""
+    """The model of the operator book's derivatives, for given operators."""
     model = _of_natives.get(natives)
     if model is None:
         text = BOOK_OF_DERIVATIVES.read_text(encoding="ascii")
@@ -36,7 +36,7 @@ def model_of_book(natives: NativeFunctions) -> Model:
 
 
 class NodeArguments(Struct, frozen=True):
-    """The arguments of a node, by the parameter names of its overload.
+    """The arguments of a node, by parameter name.
 
     Attributes:
         function: the overload.
@@ -52,7 +52,7 @@ class NodeArguments(Struct, frozen=True):
 class Entries:
     """The entries of a model, for the nodes of graphs.
 
-    An operator without an entry that the file could have uses that of the operator book, or is decomposed by its
+    If the file lacks an entry for an operator, the operator book's entry is used, or the operator is decomposed by its
     reference definition.
 
     Attributes:
@@ -125,9 +125,9 @@ class Entries:
         )
 
     def _definition(self, function: NativeFunction) -> Definition | None:
-        """The definition by which an operator without entry is decomposed, or None."""
+        """The reference definition by which an operator without entry is decomposed, or None."""
         if self.info(function) is not None:
-            # a composite operator may have an entry for some backends only, such as nested tensors
+            # the entry of a composite operator may be for some backends only, such as nested tensors
             is_composed = function.has_composite_implicit_autograd_kernel
             return composite_named(str(function.name)) if is_composed else None
         definition = composite_named(str(function.name))
@@ -143,7 +143,7 @@ class Entries:
         return self._forwards[str(function.name)]
 
     def is_decomposed(self, function: NativeFunction) -> bool:
-        """Whether an operator is composite with known parts, or has a definition."""
+        """Whether an operator is decomposed: it is composite with known parts, or has a definition."""
         return self._definition(function) is not None
 
     def decompose(self, builder: Builder, function: NativeFunction, arguments: NodeArguments) -> Item:
@@ -156,7 +156,7 @@ class Entries:
         assert definition is not None, f"{function.name} is not decomposed"
         items = arguments.items
         if definition.kind is DefinitionKind.OPERATOR:
-            # it has the relevant parameters of the schema only
+            # a definition has only the relevant parameters of the schema
             items = {name: items[name] for name in definition.parameters if name in items}
         return Lowering(builder).expanded(definition, list(items.values()))
 
@@ -181,7 +181,7 @@ class Entries:
         return way is not Way.NON_DIFFERENTIABLE and not is_constant
 
     def undifferentiable_reason(self, function: NativeFunction) -> str:
-        """The reason why an operator without formulas cannot be differentiated."""
+        """Explain why an operator without formulas cannot be differentiated."""
         derivatives = derivatives_of(self.model).of(function)
         if derivatives.way is Way.DECOMPOSES:
             return "it is composite, and what it is made of is not known here"
@@ -211,12 +211,12 @@ class Entries:
 
 
 def operator_name(node: GraphNode) -> str:
-    """The name of a node's operator in PyTorch."""
+    """The PyTorch name of a node's operator."""
     return node.kind.rpartition("::")[2]
 
 
 def output_names(function: NativeFunction, outputs: Sequence[GraphValue]) -> dict[str, Item]:
-    """The outputs by their names in formulas."""
+    """The outputs by the names that formulas use."""
     names: dict[str, Item] = {}
     for number, (value, item) in enumerate(zip(outputs, function.schema.returns, strict=False)):
         names[f"result{number}"] = value

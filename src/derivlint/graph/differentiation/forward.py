@@ -1,6 +1,6 @@
 """Forward mode: a graph that computes the outputs and their tangents.
 
-An operator without forward formula has no tangent; none is derived automatically.
+Operators without a forward formula have no tangent; none is derived from the backward formula.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ PRIMAL = "_p"
 def jvp(graph: Graph, entries: Entries, wrt: Collection[str] | None = None, *, suffix: str = "t") -> Graph:
     """Derive a graph that computes Jacobian-vector products; the graph itself is not modified.
 
-    Its inputs are those of the graph and after them a tangent, ``<name>_t``, for each input that has one. Its outputs
-    are the outputs of the graph and after them the tangents of those that can have one.
+    Its inputs are those of the graph, followed by a tangent ``<name>_t`` for each differentiated input. Its outputs are
+    those of the graph, followed by the tangents of differentiable outputs.
 
     Args:
         graph: the graph.
         entries: the source of the formulas.
-        wrt: the names of the inputs that have a tangent; by default those that require a gradient.
-        suffix: the suffix of the names of tangents, after an underscore.
+        wrt: the names of the differentiated inputs; by default those that require a gradient.
+        suffix: the suffix of tangents' names, after an underscore.
 
     Raises:
         UndifferentiableError: it has operators without usable formulas; the message lists all of them.

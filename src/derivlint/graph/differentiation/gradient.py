@@ -1,4 +1,4 @@
-"""A graph with its derivative, and their combination as one graph."""
+"""A graph with its derivative, and the two combined as one graph."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ class Gradient(Struct):
 
     Attributes:
         f: the graph, with additional outputs for its derivative.
-        df: from vector-Jacobian products of the outputs of ``f``, and captured values, to those of its inputs.
+        df: the derivative: from the gradients of the outputs of ``f`` and captured values to the gradients of its
+            inputs.
         f_real_outputs: the number of original outputs.
-        df_input_vjps: the outputs of ``f`` that ``df`` takes a gradient for, in the order of its inputs.
-        df_input_captured_inputs: the inputs of ``f`` that ``df`` takes after them.
-        df_input_captured_outputs: the outputs of ``f`` that ``df`` takes after those.
+        df_input_vjps: the outputs of ``f`` whose gradients ``df`` takes, in order.
+        df_input_captured_inputs: the inputs of ``f`` that ``df`` takes next.
+        df_input_captured_outputs: the outputs of ``f`` that ``df`` takes last.
         df_output_vjps: the inputs of ``f`` whose gradients ``df`` computes.
     """
 
@@ -31,7 +32,7 @@ class Gradient(Struct):
     df_output_vjps: list[int] = field(default_factory=list)
 
     def joined(self, names: list[str] | None = None) -> Graph:
-        """One graph from the inputs of ``f`` and gradients of its real outputs to gradients of its inputs.
+        """Combine both graphs: from the inputs of ``f`` and gradients of its real outputs to gradients of its inputs.
 
         Args:
             names: the names of the gradients; by default ``grad``, or ``grad_0`` and so on for several.

@@ -1,6 +1,6 @@
-"""Lifts the reverse block to a separate graph, whose inputs are the captured values of the forward graph.
+"""Lift the reverse block to a separate graph whose inputs are captured values of the forward graph.
 
-Gives the results of torch/csrc/jit/runtime/autodiff.cpp: ``lambdaLiftReverse``, ``getReverseCaptures``,
+Has the results of torch/csrc/jit/runtime/autodiff.cpp: ``lambdaLiftReverse``, ``getReverseCaptures``,
 ``liftConstants``, ``deduplicateSizeCaptures``.
 """
 
@@ -37,14 +37,14 @@ def lift(
     df_input_vjps: list[int],
     df_output_vjps: list[int],
 ) -> Gradient:
-    """Build the gradient of a graph from the reverse block over its values.
+    """Build the gradient of a graph from its reverse block.
 
     Args:
-        graph: the graph; temporaries become further outputs.
+        graph: the graph; captured temporaries become additional outputs.
         reverse: the block, whose inputs are gradients of the graph's outputs.
         totals: the ``TOTAL`` node of each value with a requested gradient.
-        df_input_vjps: the outputs for the block's inputs.
-        df_output_vjps: the inputs for the block's outputs.
+        df_input_vjps: the outputs whose gradients are the block's inputs.
+        df_output_vjps: the inputs whose gradients are the block's outputs.
     """
     _use_metadata_of(graph, reverse)
     _own_constants(graph, reverse)
@@ -79,7 +79,7 @@ def lift(
 
 
 def _use_metadata_of(graph: Graph, reverse: GraphBlock) -> None:
-    """Reuse sizes and types that the graph computes already."""
+    """Reuse sizes and types that the graph already computes."""
     table: dict[object, GraphValue] = {}
     for node in graph.nodes:
         if node.kind in METADATA:
@@ -117,7 +117,7 @@ def _own_constants(graph: Graph, reverse: GraphBlock) -> None:
 def _move_metadata(graph: Graph, reverse: GraphBlock) -> None:
     """Move sizes and types to the forward graph, so that they are captured instead of the tensors.
 
-    Those of tensors that are captured anyway stay in the reverse block.
+    The metadata of tensors that are captured anyway stays in the reverse block.
     """
     defined = _defined(graph)
     needed: set[GraphValue] = set(reverse.outputs)
@@ -133,7 +133,7 @@ def _move_metadata(graph: Graph, reverse: GraphBlock) -> None:
         nodes = []
         for node in block.nodes:
             if node.kind in METADATA and node.inputs[0] in defined and node.inputs[0] not in needed:
-                # the operand after the tensor is a dimension
+                # the operand after the tensor is a dimension, usually a constant
                 key = (node.kind, *(_identity(value) for value in node.inputs))
                 if key not in moved:
                     moved[key] = _moved(graph, node)
@@ -175,7 +175,7 @@ def _defined(graph: Graph) -> set[GraphValue]:
 
 
 def _captures(graph: Graph, reverse: GraphBlock) -> list[GraphValue]:
-    """The captured values of the graph, each once, in graph order."""
+    """The captured values, each once, in graph order."""
     used = set(reverse.outputs)
     for node in reverse.walk():
         used.update(node.inputs)
@@ -188,7 +188,7 @@ def _captures(graph: Graph, reverse: GraphBlock) -> list[GraphValue]:
 
 
 def _complete(graph: Graph, reverse: GraphBlock, totals: dict[GraphValue, GraphNode], result: Gradient) -> None:
-    """Add an input for the gradient of each temporary, which second derivatives provide."""
+    """Add an input for the gradient of each temporary, which is nonzero in second derivatives."""
     for place in range(result.f_real_outputs, len(graph.outputs)):
         value = graph.outputs[place]
         total = totals.get(value)

@@ -1,4 +1,4 @@
-"""Prepares a graph for differentiation: inlines nested blocks, and decomposes operators without entry."""
+"""Prepare a graph for differentiation: inline nested blocks, and decompose operators without entry."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from derivlint.graph.ir import (
 from derivlint.graph.passes import METADATA, inline_linear_blocks, optimize
 from derivlint.graph.types import INTEGRAL_NUMBERS, GraphError, UndifferentiableError, holds_tensors
 
-#: Nodes other than operators through which gradients flow.
+#: Nodes other than operators that pass gradients.
 STRUCTURE = frozenset({LIST, LIST_UNPACK, TUPLE, TUPLE_UNPACK, ADD, "aten::_grad_sum_to_size"})
-#: Nodes through which no gradient flows; other prim:: operators are unknown.
+#: Nodes that pass no gradient; other prim:: operators are unknown.
 OPAQUE = METADATA | {CONSTANT, ZERO}
 MAX_DECOMPOSITIONS = 10
 
 
 class PreparedGraph:
-    """A graph whose nodes are differentiated one by one.
+    """A graph that is ready for node-by-node differentiation.
 
     Attributes:
         graph: a copy of the original graph.
@@ -49,7 +49,7 @@ class PreparedGraph:
         self.arguments: dict[GraphNode, NodeArguments] = {}
         self.problems: dict[str, None] = {}
         self._same: dict[GraphValue, GraphValue] = {}
-        # mutations may look unused, so they are detected before dead code is eliminated
+        # find mutations before dead code elimination, which could remove them
         for node, reason in refused(self.graph, entries):
             self.problem(node, reason)
         if self.problems:
@@ -63,7 +63,7 @@ class PreparedGraph:
             if is_requested and value.type.is_differentiable:
                 self.requires_grad.add(values[value])
         if wrt is None and any(value.type.requires_grad for value in graph.inputs):
-            # if some inputs declare it, the others do not require a gradient
+            # if some inputs declare requires_grad, the others do not require a gradient
             self.requires_grad = {value for value in self.requires_grad if value.type.requires_grad}
         self._rewrite()
 
@@ -120,7 +120,7 @@ class PreparedGraph:
         self._operator(node, arguments)
 
     def _refuse_untracked(self, node: GraphNode) -> None:
-        """Reject a node whose outputs may hold tensors that require a gradient in an unsupported way."""
+        """Refuse a node whose outputs may contain gradients in an untracked form."""
         for value in node.outputs:
             if holds_tensors(value.type) and not carries(value):
                 self.problem(node, f"gradients through a value of the type {value.type} are not followed")
@@ -165,7 +165,7 @@ class PreparedGraph:
 
 
 def used_by(node: GraphNode) -> Iterator[GraphValue]:
-    """Yield the values used by a node: its operands, and those that its blocks use or return."""
+    """Yield the values that a node uses: its operands, and those that its blocks use or return."""
     yield from node.inputs
     for block in node.blocks:
         yield from block.outputs
@@ -174,7 +174,7 @@ def used_by(node: GraphNode) -> Iterator[GraphValue]:
 
 
 def carries(value: GraphValue) -> bool:
-    """Whether gradients are supported for a value of its type: a tensor, a list of tensors, a tuple of those."""
+    """Whether values of this type can have gradients: tensors, lists of tensors, and tuples of those."""
     if value.type.name != "tuple":
         return value.type.is_differentiable
     parts = [element for element in value.type.elements if holds_tensors(element)]

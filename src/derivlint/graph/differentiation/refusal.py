@@ -1,8 +1,8 @@
-"""Finds nodes that cannot be differentiated, so that graphs with them are rejected.
+"""Find nodes that cannot be differentiated.
 
 Differentiation assumes pure dataflow: every node defines its outputs from its inputs, without side effects. Violations
-other than control flow are found here before any rewriting, even where no gradient seems to flow: appending to a list,
-writing into a tensor, calling a function outside of the graph.
+other than control flow are reported before any rewriting, even off the path of gradients: appending to a list, writing
+into a tensor, calling a function outside the graph.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from derivlint.graph.passes import METADATA, TOTAL
 from derivlint.graph.types import GraphError, holds_tensors
 from derivlint.operators import Book
 
-#: Nodes that are supported without an operator.
+#: Supported nodes that are not operators.
 _UNDERSTOOD = METADATA | {
     *(ADD, GRAD_OF, IF, LIST, LIST_UNPACK, TUPLE, TUPLE_UNPACK, ZERO, TOTAL),
     "aten::_grad_sum_to_size",
@@ -37,7 +37,7 @@ _UNDERSTOOD = METADATA | {
 _CHANGES_CONTAINER = words(
     "append extend insert pop popitem remove reverse sort clear _set_item setdefault update Delete"
 )
-#: TorchScript operators without side effects whose results hold no tensor that depends on the operands.
+#: Pure TorchScript operators whose results contain no differentiable tensors.
 _SCRIPT = Book.by_hand("of-numbers")
 _PRIM = {
     "prim::Loop": "loops have no derivative here",
@@ -52,12 +52,12 @@ _PRIM = {
     "prim::Print": "it has an effect",
     "prim::RaiseException": "control flow has no derivative here",
 }
-#: The types of constants with known values.
+#: The types of supported constants.
 _CONSTANTS = words("int float bool str number NoneType Device Layout list")
 
 
 def refused(block: GraphBlock, entries: Entries) -> Iterator[tuple[GraphNode, str]]:
-    """The nodes of a graph that cannot be differentiated, including those in blocks, each with the reason."""
+    """The nodes that cannot be differentiated, nested blocks included, each with the reason."""
     for node in block.nodes:
         reason = _reason(node, entries)
         if reason is not None:
@@ -74,7 +74,7 @@ def _reason(node: GraphNode, entries: Entries) -> str | None:
     if not node.kind.startswith("aten::"):
         if node.kind.startswith("^"):
             return _PRIM["prim::PythonOp"]
-        # a subgraph has a number
+        # subgraphs have numbered names
         return _PRIM.get(node.kind.rstrip("_0123456789"), "it is not an operator of PyTorch")
     name = operator_name(node).partition(".")[0]
     changes = name in _CHANGES_CONTAINER and not (node.inputs and node.inputs[0].type.is_tensor)
@@ -92,7 +92,7 @@ def _of_tensors(node: GraphNode, name: str, entries: Entries) -> str | None:
     try:
         function = entries.arguments(node).function
     except GraphError as error:
-        # for a tensor, these return numbers; for a list of tensors, one of them
+        # on a tensor they return numbers, on a list of tensors one of the tensors
         return None if name in _SCRIPT and not entries.operators.exists(name) else str(error)
     arguments = function.schema.arguments
     is_written = any(
@@ -109,7 +109,7 @@ def _of_constant(node: GraphNode) -> str | None:
         return None if not node.attributes else "it is a constant of unknown kind"
     held = node.attributes.get("value")
     if value.type.is_tensor and type(held) in (int, float):
-        # TorchScript prints the value of a tensor without dimensions
+        # a zero-dimensional tensor, whose value TorchScript prints
         return None
     if name not in _CONSTANTS or "value" not in node.attributes:
         return f"it is a constant of the type {value.type}"

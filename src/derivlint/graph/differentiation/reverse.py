@@ -1,6 +1,6 @@
-"""Reverse mode: the derivative of a graph, node by node from its outputs to its inputs.
+"""Reverse mode: differentiate a graph node by node, from its outputs to its inputs.
 
-Gives the results of torch/csrc/jit/runtime/autodiff.cpp: ``differentiate``, ``addReverseInline``,
+Has the results of torch/csrc/jit/runtime/autodiff.cpp: ``differentiate``, ``addReverseInline``,
 ``linearGradientForNode``.
 """
 
@@ -34,7 +34,7 @@ from derivlint.graph.types import GraphError, UndifferentiableError, list_of
 from derivlint.model import Derivative
 from derivlint.operators import Book
 
-#: Operators whose operands always have the shape of their gradients, so that no sum is needed.
+#: Operators that never broadcast, so that gradients need no sum.
 NEVER_BROADCASTS = Book.by_hand("never-broadcasts")
 SUM_TO_SIZE = "aten::_grad_sum_to_size"
 _PLAIN = NodeOrigin("sum over uses")
@@ -44,9 +44,9 @@ def differentiate(graph: Graph, entries: Entries, wrt: Collection[str] | None = 
     """Differentiate a graph; the graph itself is not modified.
 
     Args:
-        graph: the graph. Linear blocks in it are inlined, so that derivatives can be differentiated again.
+        graph: the graph. Linear blocks are inlined, so that derivatives can be differentiated again.
         entries: the source of the formulas.
-        wrt: the names of the inputs whose gradients are computed; by default those that require one, or all if none
+        wrt: the names of the inputs whose gradients to compute; by default those that require one, or all if none
             declares it.
 
     Raises:
@@ -90,7 +90,7 @@ class _Reverse:
         return lift(graph, self._block, self._totals, df_input_vjps, df_output_vjps)
 
     def add(self, value: GraphValue, grad: GraphValue) -> None:
-        """Add to the gradient of a value."""
+        """Accumulate a gradient of a value."""
         before = self._grads.get(value)
         if before is not None:
             self._builder.origin = _PLAIN
@@ -98,7 +98,7 @@ class _Reverse:
         self._grads[value] = grad
 
     def _grad(self, value: GraphValue) -> GraphValue:
-        """The gradient of a value after all its uses were processed, or zero."""
+        """The total gradient of a value, or zero; valid after all uses were processed."""
         grad = self._grads.get(value)
         self._builder.origin = None
         if grad is None:
@@ -134,7 +134,7 @@ class _Reverse:
             self._unpacked(node)
 
     def _expand(self, node: GraphNode) -> None:
-        """Expand the gradient of a sum over broadcast dimensions."""
+        """Propagate the gradient of a sum over broadcast dimensions."""
         value = node.inputs[0]
         incoming = self._grad(node.output)
         with self._linear(node, [incoming]) as linear:
@@ -184,7 +184,7 @@ class _Reverse:
     def _gradient_names(
         self, names: dict[str, Item], node: GraphNode, arguments: NodeArguments, grads: Sequence[GraphValue]
     ) -> None:
-        """Bind ``grad``, ``grads`` and ``grad_<output>``; a missing one is zeros, or None where one is tested for."""
+        """Bind ``grad``, ``grads`` and ``grad_<output>``; missing ones are zeros, or None if tested by the formula."""
         function = arguments.function
         info = self._entries.info(function)
         assert info is not None
@@ -201,7 +201,7 @@ class _Reverse:
                 incoming.append(None)
             else:
                 incoming.append(self._builder.call("zeros_like", [value]))
-        # the gradient of a list is the list of its gradients
+        # the gradient of a list output is a list
         names["grads"] = incoming[0] if len(incoming) == 1 and node.outputs[0].type.is_list else incoming
         names["grad"] = incoming[0] if incoming else None
         differentiable = [item for item, flag in zip(function.schema.returns, flags, strict=False) if flag]
@@ -233,7 +233,7 @@ class _Reverse:
         return pairs
 
     def _reduced(self, arguments: NodeArguments, value: GraphValue, grad: GraphValue) -> GraphValue:
-        """Reduce a gradient to the shape of its input, which the operator may have broadcast."""
+        """Sum a gradient over the dimensions in which the operator broadcast its input."""
         tensors = [operand for _, operand in arguments.values if operand.type.is_tensor]
         if not value.type.is_tensor or len(tensors) < 2 or arguments.function.name.base in NEVER_BROADCASTS:
             return grad
@@ -252,7 +252,7 @@ def _asks_whether_defined(derivative: Derivative) -> bool:
 
 
 def _is_zero(value: GraphValue) -> bool:
-    """Whether the value of this gradient is unused."""
+    """Whether the value with this gradient is unused."""
     node = value.node
     if node is not None and node.kind == TOTAL:
         node = node.inputs[0].node

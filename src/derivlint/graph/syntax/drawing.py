@@ -1,4 +1,4 @@
-"""Draws graphs: DOT for Graphviz, and self-contained SVG."""
+"""Draw graphs: DOT for Graphviz, and self-contained SVG."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Box(Struct):
         label: its text.
         note: its origin; empty for parts of the input graph.
         kind: ``input``, ``node`` or ``output``.
-        row: the minimum number of boxes above it.
-        sources: the boxes that point to it.
+        row: its row: below those of all its sources.
+        sources: the boxes with arrows to it.
         x: its left edge, set by the layout.
     """
 
@@ -40,7 +40,7 @@ class Box(Struct):
 
 
 def boxes_of(graph: Graph) -> list[Box]:
-    """The boxes of a graph, constants inside of the nodes that use them."""
+    """The boxes of a graph; constants are shown inside the nodes that use them."""
     flat, _ = copy_graph(graph)
     inline_linear_blocks(flat)
     names = unique_names(flat)
@@ -84,7 +84,7 @@ def _label(node: GraphNode) -> str:
 
 
 def dot(graph: Graph) -> str:
-    """A graph in the language of Graphviz."""
+    """Render a graph in the DOT language."""
     lines = ["digraph derivative {", "  node [shape=box, fontname=monospace];"]
     for number, box in enumerate(boxes_of(graph)):
         label = json.dumps(f"{box.label}\n{box.note}" if box.note else box.label, ensure_ascii=False)
@@ -95,7 +95,7 @@ def dot(graph: Graph) -> str:
 
 
 def svg(graph: Graph) -> str:
-    """Draw a graph: rows in order of computation, each box with its entry."""
+    """Render a graph as SVG: rows in order of computation, each box with its entry."""
     boxes = boxes_of(graph)
     rows: dict[int, list[Box]] = {}
     for box in boxes:

@@ -1,4 +1,4 @@
-"""Reads and prints graphs in the short syntax of expressions, with the grammar in ``grammar/graph_expression.lark``."""
+"""Parse and print graphs as expressions, with the grammar in ``grammar/graph_expression.lark``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SPECIAL = {
 _RESULTS = {ADD: TENSOR, ZERO: TENSOR, "prim::dtype": INT, "aten::dim": INT, "aten::numel": INT}
 #: The function that unpacks a list: ``a, b = ListUnpack(unbind(x, 0))``.
 UNPACK = "ListUnpack"
-#: Deeper expressions are printed in several statements.
+#: The maximum nesting of printed expressions; deeper ones are split into statements.
 MAX_PRINTED = 30
 
 
@@ -56,17 +56,17 @@ def read_expression(
     inputs: list[str] | None = None,
     types: Mapping[str, GraphType] | None = None,
 ) -> Graph:
-    """Parse an expression; undefined names are the inputs of the graph, in order of occurrence.
+    """Parse an expression; its undefined names are the inputs of the graph, in order of occurrence.
 
     Args:
-        text: the expression, with definitions before it: ``h = mul(a, b); sigmoid(h)``.
+        text: the expression, optionally after definitions: ``h = mul(a, b); sigmoid(h)``.
         operators: the operators that it may call.
-        inputs: the inputs, if their order matters or some are unused.
-        types: the types of inputs that are not plain tensors.
+        inputs: the inputs, to fix their order or to include unused ones.
+        types: the types of inputs other than plain tensors.
 
     Raises:
         GraphSyntaxError: the text is not an expression.
-        GraphError: it calls a missing function, or passes wrong arguments.
+        GraphError: it calls a missing function or passes wrong arguments.
     """
     return _ExpressionReader(operators, types or {}, inputs or []).program(parse("graph_expression", text, "program"))
 
@@ -185,14 +185,14 @@ class _ExpressionReader:
 
 
 def print_expression(graph: Graph, *, origins: bool = False) -> str:
-    """Print a graph in the syntax of expressions; values that are used more than once are named.
+    """Print a graph as an expression; values that are used more than once are named.
 
     Args:
         graph: the graph; linear blocks are inlined.
-        origins: whether to print the formulas of the operators below each line.
+        origins: whether to print the formulas of operators below each line.
 
     Raises:
-        GraphError: it has control flow, which expressions do not have.
+        GraphError: it has control flow, which expressions lack.
     """
     flat, _ = copy_graph(graph)
     inline_linear_blocks(flat)
@@ -300,7 +300,7 @@ class _ExpressionPrinter:
 
 
 def _identifier(name: str) -> str:
-    """Convert a name of a graph to an identifier."""
+    """Make an identifier of a name in a graph."""
     cleaned = re.sub(r"\W", "_", name)
     return "" if not cleaned or cleaned[0].isdigit() else cleaned
 

@@ -1,4 +1,4 @@
-"""Prints graphs in TorchScript's textual form."""
+"""Print graphs in TorchScript's textual form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def print_graph(graph: Graph, *, origins: bool = False) -> str:
 
 
 def constant_text(value: Constant) -> str:
-    """A constant as written in an attribute."""
+    """Format a constant as an attribute."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(constant_text, value))}]"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Reads TorchScript's textual form of graphs, with the grammar in ``grammar/graph.lark``."""
+"""Parse TorchScript's textual form of graphs, with the grammar in ``grammar/graph.lark``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from derivlint.graph.types import TENSOR, GraphError, GraphSyntaxError, GraphTyp
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree
 
-#: TorchScript's names of types that differ here.
+#: The names used here for TorchScript's types, if different.
 SYNONYMS = {"Scalar": "number", "None": "NoneType"}
 #: The maximum nesting of blocks, so that code may recurse over them.
 MAX_BLOCKS = 50
@@ -30,14 +30,14 @@ def read_graph(text: str) -> Graph:
 
     Raises:
         GraphSyntaxError: the text is not a graph.
-        GraphError: it uses a value that is not defined, or defines one twice.
+        GraphError: a value is used but not defined, or defined twice.
     """
     return _GraphReader().graph(parse("graph", text))
 
 
 @lru_cache(maxsize=2)
 def parser(grammar: str, start: str) -> Lark:
-    """The parser of a grammar."""
+    """Return the Lark parser of a grammar."""
     from lark import Lark
 
     return Lark(grammar_text(grammar), parser="lalr", start=start, maybe_placeholders=False)
@@ -47,7 +47,7 @@ def parse(grammar: str, text: str, start: str = "graph") -> Tree[Token]:
     """Parse a text with a grammar.
 
     Raises:
-        GraphSyntaxError: it does not follow the grammar.
+        GraphSyntaxError: the text does not match the grammar.
         GraphError: it is nested too deeply for recursion over its tree.
     """
     nested = 0
@@ -130,7 +130,7 @@ class _GraphReader:
         return node
 
     def _convert_constant(self, node: GraphNode) -> None:
-        """Convert a constant to its declared type: bool constants are written 0 and 1."""
+        """Convert a constant to its declared type; booleans are written as 0 and 1."""
         value = node.attributes.get("value")
         declared = node.outputs[0].type.name if node.outputs else ""
         if declared == "bool" and isinstance(value, int):
@@ -143,7 +143,7 @@ class _GraphReader:
             raise GraphError(f'"%{name}" is defined twice')
         self._values[name] = value
         if name.isdigit():
-            # numbers are not names: values are renumbered when printed
+            # a number is not a name: values are renumbered on printing
             value.name = ""
 
     def _uses(self, tree: Tree[Token]) -> list[GraphValue]:
