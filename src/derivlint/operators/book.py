@@ -1,7 +1,7 @@
-"""Facts about operators by name, for each release.
+"""Facts about operators, by name and release.
 
-The facts of released PyTorch are bundled as records (:mod:`derivlint.operators.records`); for a checkout, its own
-generators are used (:attr:`derivlint.schema.NativeFunctions.generator_lists`).
+The facts of released PyTorch are bundled as records (:mod:`derivlint.operators.records`); for a checkout, the lists of
+its own generators replace them (:attr:`derivlint.schema.NativeFunctions.generator_lists`).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from derivlint.source.lazy import cached_property
 if TYPE_CHECKING:
     from derivlint.schema import NativeFunction, NativeFunctions
 
-#: The files of records: from the generators' lists, from derivatives.yaml, and written by hand.
+#: The files of records: extracted from generators and derivatives.yaml, and written by hand.
 GENERATORS = "generators.txt"
 ENTRIES = "entries.txt"
 BY_HAND = "by_hand.txt"
-#: The default for an unknown release: the one whose operators are bundled as the default.
+#: The release to assume if it is unknown: that of the default operators.
 DEFAULT_RELEASE: Release = (2, 13)
 
 _DATA = Path(__file__).parent / "data"
-#: The derivatives of operators without reference definition, in the form of derivatives.yaml.
+#: The derivatives of operators without reference definition, in the format of derivatives.yaml.
 BOOK_OF_DERIVATIVES = _DATA / "derivatives.yaml"
 _VERSION = re.compile(r"v?(\d+)\.(\d+)(?!\d)")
 
@@ -48,7 +48,7 @@ def bundled_releases() -> tuple[Release, ...]:
 
 @lru_cache(maxsize=4096)
 def release_number(version: str | None) -> Release | None:
-    """The major and minor number of a version of PyTorch, ``2.13.0+cpu``; None for other text."""
+    """The major and minor number of a PyTorch version such as ``2.13.0+cpu``; None for other text."""
     match = _VERSION.match(version or "")
     return None if match is None else (int(match[1]), int(match[2]))
 
@@ -60,7 +60,7 @@ def records_at(name: str, release: Release) -> Mapping[str, frozenset[str]]:
 
 
 def entries_at(release: Release) -> frozenset[str]:
-    """The full names of the operators with entries in derivatives.yaml of a bundled release."""
+    """The full names of the operators with entries in a bundled release's derivatives.yaml."""
     return records_at(ENTRIES, release)[ENTRY]
 
 
@@ -69,16 +69,16 @@ class Book:
 
     Attributes:
         release: the bundled release of the facts: the operators' own, or the nearest one.
-        holds: whether the facts apply to the operators: they are of the same release, of the default for an unknown
-            release, of the newest for newer operators, or of their own generators. Those of the oldest release do not
-            apply to older ones, whose lists were shorter.
+        holds: whether the facts apply: they are of the operators' release, of the default for an unknown release, of
+            the newest for newer operators, or of their own generators. Facts of the oldest release do not apply to
+            older ones, which had shorter lists.
     """
 
     def __init__(self, version: str | None, own: Mapping[str, Sequence[str]] | None = None) -> None:
         """Create the book for a version.
 
         Args:
-            version: the version of PyTorch, or None if unknown. Other text counts as the newest.
+            version: the version of PyTorch, or None if unknown; other text counts as the newest.
             own: the lists of a checkout's generators, by topic, which replace the bundled ones.
         """
         releases = bundled_releases()
@@ -88,7 +88,7 @@ class Book:
         self._own = {topic: frozenset(names) for topic, names in (own or {}).items()}
 
     def names(self, topic: str) -> frozenset[str]:
-        """The names with a fact of the generators: a topic of :mod:`derivlint.operators.topics`."""
+        """The names with a fact of the generators, a topic of :mod:`derivlint.operators.topics`."""
         names = self._own.get(topic)
         return records_at(GENERATORS, self.release)[topic] if names is None else names
 
@@ -96,8 +96,8 @@ class Book:
     def complex(self) -> frozenset[str]:
         """The base names of operators whose gradients are implemented and tested for complex numbers.
 
-        The generated kernel of any other operator rejects complex outputs that require grad. Some names are listed with
-        the underscore of an in-place function, which base names never have.
+        The generated kernel of any other operator rejects complex outputs that require grad. Some are listed with the
+        underscore of in-place functions, which base names lack.
         """
         return self.names("complex")
 
@@ -115,7 +115,7 @@ class Book:
         return self.names("no-derivative")
 
     def is_declared_undifferentiable(self, function: NativeFunction) -> bool:
-        """Whether PyTorch lists the function as one whose outputs never require grad."""
+        """Whether PyTorch lists the function as having no differentiable outputs."""
         names = (function.name.base, function.cpp_name)
         return not function.is_of_framework and not self._without_derivative.isdisjoint(names)
 
@@ -124,7 +124,7 @@ class Book:
         return self.names("manual-autograd")
 
     def has_manual_kernel(self, function: NativeFunction) -> bool:
-        """Whether PyTorch writes the autograd kernel of a function by hand."""
+        """Whether the function's autograd kernel is hand-written in PyTorch."""
         return not function.is_of_framework and function.cpp_name in self._manual
 
     @cached_property
@@ -132,11 +132,11 @@ class Book:
         return self.names("view") | self.names("may-return-view")
 
     def is_called_like_view(self, function: NativeFunction) -> bool:
-        """Whether a function has the base name of a view, including in-place functions.
+        """Whether a function has the base name of a view; true for in-place functions too.
 
-        PyTorch's lists have its own operators; others are views according to their schemas.
+        PyTorch's lists contain only its own operators; for others the schema decides.
         """
-        # reading results from the cache needs no schemas
+        # imported late: cached results need no schemas
         from derivlint.schema.native_function import DEFAULT_NAMESPACE
 
         if function.namespace != DEFAULT_NAMESPACE:
@@ -154,7 +154,7 @@ class Book:
     def keeps_own_kernel(self, function: NativeFunction) -> bool:
         """Whether PyTorch generates a kernel for a function without entry that differs from the generic one.
 
-        It omits checks of the generic one, or invalidates a gradient accumulator.
+        Such a kernel omits checks, or invalidates a gradient accumulator.
         """
         names = (function.cpp_name, function.cpp_name_with_overload)
         return (
@@ -168,7 +168,7 @@ class Book:
         return function.name.name_without_overload in self.names("resets-accumulator")
 
     def is_decomposed_for_tangents(self, function: NativeFunction) -> bool:
-        """Whether PyTorch decomposes a function without forward formula in forward-mode AD.
+        """Whether forward-mode AD decomposes a function without forward formula.
 
         Follows torch/_decomp/decompositions_for_jvp.py; ``try_jit_decomposition`` in gen_variable_type.py.
         """
@@ -180,7 +180,7 @@ class Book:
 
     @staticmethod
     def by_hand(topic: str) -> frozenset[str]:
-        """The names with a fact written by hand; the topics are listed at the top of that file."""
+        """The names with a hand-written fact; the topics are listed at the top of ``data/by_hand.txt``."""
         return records_at(BY_HAND, DEFAULT_RELEASE)[topic]
 
 
@@ -190,8 +190,8 @@ class _Index(Struct):
 
 @cache
 def assumed_parameters() -> Mapping[str, frozenset[tuple[str, ...]]]:
-    """The parameter names of each helper's overloads in the release for which facts of helpers are written."""
-    # reading results from the cache needs no schemas
+    """The parameter names of each helper's overloads in the release that facts about helpers assume."""
+    # imported late: cached results need no schemas
     from derivlint.schema.index import available_versions, index_bytes
 
     version = next(
@@ -223,9 +223,9 @@ def book_of(natives: NativeFunctions) -> Book:
 
 
 def holds_for(natives: NativeFunctions) -> bool:
-    """Whether the facts apply to the operators' release; for an unknown one, judging by the operators.
+    """Whether the facts apply to operators; if their release is unknown, the operators decide.
 
-    A release that lacks several operators added in PyTorch 1.12 to 2.1 has shorter lists.
+    Facts do not apply if several operators added in PyTorch 1.12 to 2.1 are missing.
     """
     if natives.version is not None:
         return book_of(natives).holds

@@ -1,4 +1,4 @@
-"""Common mistakes of authors: Python notation (``data/python.txt``), confused operators and forgotten methods."""
+"""Common mistakes of authors: Python notation (``python.txt``), confused and forgotten names (``siblings.txt``)."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def _lines() -> tuple[str, ...]:
 
 @cache
 def siblings(name: str) -> tuple[str, ...]:
-    """The operators with which an operator is confused."""
+    """The operators that an operator is confused with."""
     groups = (line.split() for line in _lines())
     return tuple(sibling for group in groups if name in group for sibling in group if sibling != name)
 
 
 def forgotten_methods() -> tuple[str, ...]:
-    """The methods without arguments that are forgotten on tensors."""
+    """The methods without arguments that authors forget on tensors."""
     return _after(_APPENDED)
 
 
 def truth_methods() -> tuple[str, ...]:
-    """The methods that are forgotten on masks."""
+    """The methods that authors forget on masks."""
     return _after(_APPENDED_TO_MASKS)
 
 

@@ -9,13 +9,13 @@ from derivlint.formula import Name
 
 
 class Constant(NamedTuple):
-    """A constant: its value, and its Python expression."""
+    """The value of a constant and its Python expression."""
 
     value: float | None
     python: str
 
 
-#: Constants by their names without the namespaces of PyTorch and ``std``.
+#: Constants by name, without the namespaces of PyTorch and ``std``.
 CONSTANTS = {
     "true": Constant(True, "True"),
     "false": Constant(False, "False"),
@@ -39,7 +39,7 @@ CONSTANTS = {
     "Reduction::Mean": Constant(1, "1"),
     "Reduction::Sum": Constant(2, "2"),
 }
-#: The scalar types; the value of one is its number in PyTorch.
+#: The scalar types; their values are those of ``c10::ScalarType``.
 SCALAR_TYPES = {
     "kInt": Constant(3, "torch.int32"),
     "kLong": Constant(4, "torch.int64"),
@@ -53,17 +53,17 @@ _NAMESPACES = ("at", "c10", "std")
 
 
 def plain_spelling(name: Name) -> str:
-    """A name without the optional namespace of PyTorch's constants."""
+    """Strip the optional namespace of PyTorch's constants from a name."""
     spelling = name.spelling.removeprefix("::")
     namespace, _, rest = spelling.partition("::")
     return rest if rest and namespace in _NAMESPACES else spelling
 
 
 def constant_named(name: Name) -> Constant | None:
-    """The constant with a name, except scalar types, or None if it is unknown."""
+    """The constant with a name, or None; scalar types are not included."""
     return CONSTANTS.get(name.simple or plain_spelling(name))
 
 
 def scalar_type_named(name: Name) -> Constant | None:
-    """The scalar type with a name, ``at::kLong``, or None."""
+    """The scalar type with a name such as ``at::kLong``, or None."""
     return SCALAR_TYPES.get(name.simple or plain_spelling(name))

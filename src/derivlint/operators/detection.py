@@ -1,4 +1,4 @@
-"""Detects the release of PyTorch of a standalone derivatives file."""
+"""Detect the PyTorch release of a standalone derivatives file."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from msgspec import Struct
 from derivlint.operators.book import DEFAULT_RELEASE, bundled_releases, entries_at, release_number
 from derivlint.operators.history import bundled_versions, helper_arities, versions_with_schemas
 
-#: The number of entries of a complete file of PyTorch, which has more than 650.
+#: The minimum number of entries of a complete file; PyTorch's have more than 650.
 WHOLE = 500
 
 
 class DetectedRelease(Struct, frozen=True):
-    """The best-fitting release of a file.
+    """The bundled release that a file fits best.
 
     Attributes:
         version: the bundled release.
         matched: the number of the file's schemas in that release.
         total: the number of the file's entries.
-        default: the number of its schemas in the default release.
+        default: the number of the file's schemas in the default release.
     """
 
     version: str
@@ -30,7 +30,7 @@ class DetectedRelease(Struct, frozen=True):
 
     @property
     def is_other(self) -> bool:
-        """Whether the file fits another release better than the default one."""
+        """Whether the file fits a release better than the default one."""
         return self.matched > self.default
 
     def __str__(self) -> str:
@@ -40,15 +40,15 @@ class DetectedRelease(Struct, frozen=True):
 def detected_release(
     schemas: Iterable[str], calls: Callable[[], Iterable[tuple[str, int]]] = tuple
 ) -> DetectedRelease | None:
-    """The bundled release that a file of derivatives fits best, or None if no release has any of its schemas.
+    """Detect the bundled release that a derivatives file fits best; None if none has any of its schemas.
 
-    That is the release with the most of its schemas. Among ties, it is for a complete file of PyTorch the one whose
-    entries differ least; then the default one; then the one whose helpers match the calls (three in 2.15 take one
-    argument more than in 2.14, whose entries are the same), and the newest.
+    It is the release that declares most of its schemas. Ties go, in this order, to the release with the most similar
+    entries, if the file is complete; to the default release; to the release whose helpers match the calls (2.14 and
+    2.15 have the same entries, but three helpers take one more argument); and to the newest.
 
     Args:
         schemas: the schemas in the file's entries, as written.
-        calls: returns the functions that its formulas call, with the number of arguments; used for ties.
+        calls: returns the called functions with their numbers of arguments; called only for ties.
     """
     written = list(dict.fromkeys(schema.strip() for schema in schemas))
     if not written:
@@ -75,7 +75,7 @@ def detected_release(
 
 
 def _best_called(versions: Sequence[str], calls: Iterable[tuple[str, int]]) -> str:
-    """The release that declares the most called helpers with the same number of arguments, the newest of ties."""
+    """The release that declares the most called helpers with matching numbers of arguments; the newest of ties."""
     called = frozenset(calls)
     arities = {version: helper_arities(version) for version in versions} if called else {}
 
@@ -86,7 +86,7 @@ def _best_called(versions: Sequence[str], calls: Iterable[tuple[str, int]]) -> s
 
 
 def is_older(version: str) -> bool:
-    """Whether a back end's version (``v1.11``) is for a PyTorch before the oldest bundled release."""
+    """Whether a back end's version (``v1.11``) is for a PyTorch older than the oldest bundled release."""
     number = release_number(version.removeprefix("v"))
     return number is not None and number < min(bundled_releases())
 

@@ -1,4 +1,4 @@
-"""Extracts the lists of operators from the source of a PyTorch's generators."""
+"""Extract the operator lists from the source of PyTorch's generators."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class ExtractionProblem(NamedTuple):
 
     Attributes:
         topic: the topic of the list.
-        module: the unqualified name of its module.
-        line: the line, from 1.
+        module: the unqualified name of the module.
+        line: the 1-based line.
         reason: the reason.
     """
 
@@ -34,18 +34,18 @@ class ExtractionProblem(NamedTuple):
 
 
 class Extraction(NamedTuple):
-    """The lists of a PyTorch: sorted names by topic, without unreadable topics."""
+    """The extracted lists: sorted names by topic, without unreadable topics."""
 
     lists: dict[str, list[str]]
     problems: tuple[ExtractionProblem, ...]
 
 
 def extract(texts: Mapping[str, str]) -> Extraction:
-    """Extract the lists of operators from the source of generators.
+    """Extract the operator lists from the source of generators.
 
     Args:
-        texts: the source of each module, by its unqualified name; those of :data:`derivlint.operators.topics.MODULES`
-            and ``DECOMPOSITIONS`` are read if present.
+        texts: the source of modules by unqualified name: :data:`derivlint.operators.topics.MODULES` and
+            ``DECOMPOSITIONS`` are read if present.
     """
     modules: dict[str, Module] = {}
     lists: dict[str, list[str]] = {}
@@ -75,7 +75,7 @@ def extract(texts: Mapping[str, str]) -> Extraction:
 
 
 def _names(elements: Collection[Literal]) -> Iterator[str]:
-    """Names of operators; a name and its overload may be separate strings."""
+    """Operator names; a name and its overload may be separate strings."""
     for element in elements:
         if isinstance(element, str):
             yield element
@@ -95,7 +95,7 @@ def _registered(tree: ast.Module) -> Iterator[str]:
 
 
 def _dotted(node: ast.expr) -> str:
-    """The text of ``a.b.c``; empty for any other expression."""
+    """The text of ``a.b.c``; empty for other expressions."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

@@ -1,8 +1,7 @@
-"""The indexes of several releases in one file that is little larger than one of them.
+"""The operator indexes of all releases in one file, which is little larger than a single index.
 
-Shared rows are stored once, with the first release that has them and the first one without. The rows of all releases
-are merged such that the subset of one release has the order of its index. All other facts of an index are stored by
-their path in its JSON.
+A row is stored once, with the first release that has it and the first one that lacks it. Rows are merged such that
+those of one release are in the order of its index. All other values are stored by their path in the JSON.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ def _put(index: dict[str, Any], path: Sequence[str], value: Any) -> None:
 
 @cache
 def history_bytes() -> bytes:
-    """The bundled file of all releases."""
+    """The content of the bundled file."""
     return (_DATA / HISTORY).read_bytes()
 
 
@@ -78,7 +77,7 @@ def bundled_versions() -> tuple[str, ...]:
 
 
 def versions_with_schemas(schemas: Collection[str]) -> dict[str, int]:
-    """Count the schemas that each bundled release declares, spelled exactly like these."""
+    """Count the given schemas in each bundled release; only exact spellings count."""
     texts = frozenset(schemas)
     counts = dict.fromkeys(bundled_versions(), 0)
     versions = bundled_versions()
@@ -106,7 +105,7 @@ def helper_arities(version: str) -> dict[str, set[int]]:
 
 
 def load_release(version: str | None = None) -> NativeFunctions:
-    """The operators of a release of PyTorch, by default of the one with its own bundled index.
+    """The operators of a PyTorch release; by default, of the one with a separate index.
 
     Args:
         version: a bundled release, or its major and minor number: ``2.6`` for ``2.6.0``.
@@ -115,7 +114,7 @@ def load_release(version: str | None = None) -> NativeFunctions:
         LookupError: no such release is bundled; the message lists those that are.
     """
     if version is None or version in available_versions():
-        # a separate index is read in a third of the time
+        # a separate index loads in a third of the time
         return load_index(version)
     bundled = next((name for name in bundled_versions() if version in (name, name.rpartition(".")[0])), None)
     if bundled is None:

@@ -1,8 +1,8 @@
-"""Evaluates collections defined in Python modules from their source, without importing or running them.
+"""Evaluate collections in the source of Python modules, without importing or running them.
 
-PyTorch's generators have lists of operators in sets, lists and dictionaries at module level. Those are written with
-displays, unions and loops of a few forms, which are supported here. Any other form makes the names that it defines or
-changes unknown: a partly evaluated list would be wrong.
+PyTorch's generators have operator lists in module-level sets, lists and dictionaries, built with displays, unions and a
+few forms of loops. Other syntax makes the names that it may define or change unknown, since a partially evaluated list
+would be wrong.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
-#: The longest source in characters; gen_variable_type.py has 90,000.
+#: The maximum number of characters of a module; gen_variable_type.py has 90,000.
 LONGEST = 4_000_000
 #: The maximum number of elements of a collection; the longest list of PyTorch's generators has 260.
 MOST_ELEMENTS = 20_000
 #: The maximum number of elements copied between collections in all modules together.
 MOST_COPIES = 500_000
-#: The maximum depth of nested expressions, and of names defined by other names.
+#: The maximum nesting of expressions, and of names that refer to names.
 DEEPEST = 50
 
-#: A value: text, or a collection of values; of a dictionary only the keys.
+#: A value: a string or a collection; of a dictionary, only the keys.
 Literal = str | tuple["Literal", ...]
 
 _COPYING = frozenset({"set", "frozenset", "list", "tuple", "sorted", "dict", "OrderedSet"})
@@ -30,7 +30,7 @@ _ADDING_ONE = frozenset({"add", "append"})
 
 
 class UnknownShapeError(Exception):
-    """A collection is defined in an unsupported form."""
+    """A collection is defined with unsupported syntax."""
 
     def __init__(self, reason: str, line: int) -> None:
         super().__init__(reason)
@@ -39,7 +39,7 @@ class UnknownShapeError(Exception):
 
 
 class _Step(NamedTuple):
-    """A statement that assigns to a name or adds to it: the elements, and whether there may be earlier ones."""
+    """A statement that assigns or extends a name: the new elements, and whether earlier ones remain."""
 
     value: ast.expr
     adds: bool
@@ -51,20 +51,20 @@ class Module:
     """The collections of one module.
 
     Attributes:
-        name: the unqualified name, ``gen_variable_type``.
-        imported: for an imported name, the unqualified name of the module and the name there.
+        name: the unqualified name, such as ``gen_variable_type``.
+        imported: the unqualified module and original name of each imported name.
         tree: the syntax tree.
     """
 
     def __init__(self, name: str, text: str) -> None:
-        """Read a module.
+        """Parse a module.
 
         Args:
             name: its unqualified name.
             text: its source, possibly invalid.
 
         Raises:
-            UnknownShapeError: the text is not Python, or too long.
+            UnknownShapeError: the text is not Python or too long.
         """
         self.name = name
         self.imported: dict[str, tuple[str, str]] = {}
@@ -112,7 +112,7 @@ class Module:
     def _call(self, call: ast.Call) -> None:
         function = call.func
         if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
-            # a function call cannot rebind a name, and calls in generators modify no list
+            # calls do not rebind names, and no call in the generators modifies a list
             return
         if function.attr in _ADDING | _ADDING_ONE and not call.keywords:
             for argument in call.args:
@@ -147,7 +147,7 @@ class Module:
         """The statements that define a name.
 
         Raises:
-            UnknownShapeError: there are none, or unsupported ones.
+            UnknownShapeError: there are none, or some are unsupported.
         """
         if name in self._broken:
             raise self._broken[name]
@@ -162,7 +162,7 @@ def _parsed(text: str) -> ast.Module:
         raise UnknownShapeError(f"{len(text)} characters, the most that is read is {LONGEST}", 1)
     try:
         with warnings.catch_warnings():
-            # about escapes in strings, which PyTorch may have
+            # invalid escapes in strings, which PyTorch may contain
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except SyntaxError as error:
@@ -172,7 +172,7 @@ def _parsed(text: str) -> ast.Module:
 
 
 class Modules:
-    """Several modules, with imports between them."""
+    """Modules that may import from each other."""
 
     def __init__(self, modules: Collection[Module]) -> None:
         self._modules = {module.name: module for module in modules}
@@ -187,7 +187,7 @@ class Modules:
             name: the name of the collection there.
 
         Raises:
-            UnknownShapeError: it is not defined, or in an unsupported form.
+            UnknownShapeError: it is undefined, or defined with unsupported syntax.
         """
         return self._named(module, name, 0)
 
@@ -293,5 +293,5 @@ _EVALUATE: Mapping[type[ast.expr], Callable[..., Literal]] = {
 
 
 def _described(node: ast.AST) -> str:
-    """The kind of unsupported syntax, by Python's name for it."""
+    """The Python name of unsupported syntax."""
     return f'"{type(node).__name__}" is not understood here'

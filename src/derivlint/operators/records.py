@@ -1,10 +1,10 @@
-"""Records of operators as text: one line for each name, with its facts and the releases that they hold for.
+"""Text records of operators: one line for each name, with its facts and the releases in which they hold.
 
     logsumexp: complex since 2.5
     linear: complex since 2.12, entry
     _nested_view_from_buffer: may-return-view since 2.3, view since 2.3
 
-A fact without releases holds for all releases of the file; ``since 2.5`` includes 2.5, ``until 2.4`` includes 2.4, and
+A fact without a range holds in all releases of the file; ``since 2.5`` includes 2.5, ``until 2.4`` includes 2.4, and
 ``2.3 to 2.6`` includes both. A fact that held in two periods is repeated. The first line names the releases,
 ``releases: 2.1 2.2``; lines that begin with ``#`` are comments.
 """
@@ -54,7 +54,7 @@ def releases_in(text: str) -> tuple[Release, ...]:
 
 
 def read_records(text: str, release: Release) -> dict[str, frozenset[str]]:
-    """The names that have each fact at one release.
+    """The names that have each fact in a release.
 
     Args:
         text: a file of records.
@@ -97,7 +97,7 @@ def write_records(lists: Mapping[Release, Mapping[str, Collection[str]]], commen
     """Render the lists of releases as a file of records; deterministic.
 
     Args:
-        lists: for each release the names by fact.
+        lists: the names by fact, for each release.
         comment: a one-line description of the file.
     """
     releases = sorted(lists)

@@ -1,6 +1,6 @@
-"""The sources of facts about a PyTorch: an installation, a packed or unpacked wheel, or a checkout.
+"""Sources of a PyTorch: an installation, a packed or unpacked wheel, or a checkout.
 
-Files are read, never imported or run.
+Files are only read, never imported or run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from derivlint.operators.topics import CHECKOUT_FILES, INSTALLED_FILES
 from derivlint.source import SourceFile
 
-#: The largest file that is read from a wheel, in bytes; PyTorch's derivatives.yaml has 190,000.
+#: The maximum number of bytes of a file in a wheel; PyTorch's derivatives.yaml has 190,000.
 LARGEST = 8_000_000
 
 #: The errors of zipfile for damaged, encrypted or unsupported archives.
@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)+")
 
 
 class SourceProblem(Exception):  # noqa: N818 - not a mistake in the code, a fact about what was given
-    """The source is not a PyTorch, or cannot be read."""
+    """The source is not a PyTorch or cannot be read."""
 
 
 class TorchSource:
@@ -38,7 +38,7 @@ class TorchSource:
     """
 
     def __init__(self, path: Path) -> None:
-        """Identify the kind of source.
+        """Identify the kind of a source.
 
         Args:
             path: a file or a folder.
@@ -63,7 +63,7 @@ class TorchSource:
 
     @property
     def is_archive(self) -> bool:
-        """Whether it is a wheel that is packed."""
+        """Whether it is a packed wheel."""
         return self._archive is not None
 
     def unpack(self, folder: Path, parts: tuple[str, ...]) -> None:
@@ -71,14 +71,14 @@ class TorchSource:
 
         Args:
             folder: the destination.
-            parts: the prefixes of the file names.
+            parts: the prefixes of the files to unpack.
 
         Raises:
             SourceProblem: a file cannot be unpacked.
         """
         assert self._archive is not None, "it is a wheel"
         try:
-            # extract normalizes names with "..", so files stay inside the folder
+            # extractall removes ".." from names, so files stay inside the folder
             self._archive.extractall(folder, [name for name in self._archive.namelist() if name.startswith(parts)])
         except _UNREADABLE as error:
             raise SourceProblem(f'cannot unpack "{self.path}": {error}') from error
@@ -110,24 +110,24 @@ class TorchSource:
 
     @property
     def native_functions(self) -> SourceFile:
-        """native_functions.yaml."""
+        """The native_functions.yaml file."""
         source = self._read(self._native + "native_functions.yaml")
         assert source is not None
         return source
 
     @property
     def tags(self) -> SourceFile | None:
-        """tags.yaml."""
+        """The tags.yaml file."""
         return self._read(self._native + "tags.yaml")
 
     @property
     def derivatives(self) -> SourceFile | None:
-        """derivatives.yaml."""
+        """The derivatives.yaml file."""
         return self._read(self._generators + "derivatives.yaml")
 
     @property
     def functions_manual(self) -> SourceFile | None:
-        """FunctionsManual.h."""
+        """The FunctionsManual.h file."""
         folder = "" if self.is_checkout else "torch/include/"
         return self._read(folder + "torch/csrc/autograd/FunctionsManual.h")
 
@@ -140,7 +140,7 @@ class TorchSource:
 
     @property
     def version(self) -> str | None:
-        """The release, or the next one for a checkout; without local part, or None if unknown."""
+        """The version without local part, of a checkout the next release; None if unknown."""
         source = self._read("version.txt" if self.is_checkout else "torch/version.py")
         if source is None:
             return None
@@ -153,10 +153,10 @@ class TorchSource:
 
 
 def installed_source() -> TorchSource:
-    """The PyTorch that ``import torch`` would find.
+    """The PyTorch that ``import torch`` would import.
 
     Raises:
-        SourceProblem: there is none.
+        SourceProblem: PyTorch is not installed.
     """
     from derivlint.schema import installed_torch
 

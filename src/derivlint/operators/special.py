@@ -6,21 +6,21 @@ from enum import Enum
 
 from derivlint.formula.vocabulary import words
 
-#: Raises when the derivative is requested.
+#: The helper that raises when the derivative is computed.
 NOT_IMPLEMENTED = "not_implemented"
 #: The raising helpers, for one tensor and for a list.
 RAISING = frozenset({NOT_IMPLEMENTED, "not_implemented_list"})
-#: Saves a tensor only if another gradient needs it.
+#: The helper that saves a tensor only if another gradient needs it.
 WRAP_OPT_IF = "wrap_opt_if"
-#: The real part of a gradient if its tensor is real; the second argument is the gradient.
+#: The helper that takes the real part of a gradient, its second argument, if the input is real.
 REAL_FROM_COMPLEX = "handle_r_to_c"
-#: Converts an optional tensor to a possibly undefined one.
+#: The helper that converts an optional tensor to a possibly undefined one.
 TO_TENSOR = "toNonOptTensor"
-#: Chooses elements by a condition.
+#: The operator that selects elements by a condition.
 WHERE = "where"
-#: Methods and operators that return their tensor, or its value, detached.
+#: Methods and operators that detach: they return the tensor or its value without gradient.
 CUTTING = words("data detach item variable_data")
-#: Methods that read the metadata of a tensor, whatever the receiver's type.
+#: Methods that read metadata, for receivers of any type.
 METADATA_MEMBERS = words("""
     sizes sym_sizes size sym_size strides sym_strides stride sym_stride dim ndimension numel sym_numel options
     scalar_type dtype device layout is_complex is_floating_point is_contiguous suggest_memory_format defined has_value
@@ -45,12 +45,12 @@ class ParameterRole(Enum):
 
     @property
     def is_seed(self) -> bool:
-        """Whether the function is linear in the parameter."""
+        """Whether functions are linear in the parameter."""
         return self in (ParameterRole.GRADIENT, ParameterRole.TANGENT)
 
 
 def role_of_name(name: str) -> ParameterRole:
-    """The role of a tensor parameter, judging by its name."""
+    """The role of a tensor parameter, guessed from its name."""
     if not name or name in _FLAGS:
         return ParameterRole.OTHER
     if name.endswith(TANGENT) or name == "fw_grad" or (name[0] == "d" and name[1:2].isupper()):

@@ -1,7 +1,7 @@
-"""The lists of operators in PyTorch's generators: one topic for each list.
+"""The operator lists in PyTorch's generators, with one topic for each list.
 
-Each list has the kind of names that its generator looks up: base names (``add`` for all overloads and forms), names in
-the C++ API (``add_out``), the same with the overload (``dequantize_self``), or full names (``add.Tensor``).
+Lists differ in the kind of names: base names (``add`` for all overloads and forms), names in the C++ API (``add_out``),
+the same with the overload (``dequantize_self``), or full names (``add.Tensor``).
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Mapping
 #: The module that registers decompositions for forward-mode AD.
 DECOMPOSITIONS = "decompositions_for_jvp"
 
-#: The module and the name of the list for each topic.
+#: The module and variable of the list for each topic.
 TOPICS: Mapping[str, tuple[str, str]] = {
     # base names: complex outputs may require grad
     "complex": ("gen_variable_type", "GRADIENT_IMPLEMENTED_FOR_COMPLEX"),
     # base or C++ names: no output requires grad
     "no-derivative": ("gen_variable_type", "DONT_REQUIRE_DERIVATIVE"),
-    # C++ names: "self" gets another storage, which invalidates the gradient accumulator
+    # C++ names: the storage of "self" is replaced, which invalidates the gradient accumulator
     "resets-accumulator": ("gen_variable_type", "RESET_GRAD_ACCUMULATOR"),
     # C++ names, with or without overload: checks of the generic kernel are omitted
     "other-impl-or-storage": ("gen_variable_type", "DONT_ENFORCE_SAME_TENSOR_IMPL_OR_STORAGE"),
@@ -41,10 +41,10 @@ DECOMPOSED = "decomposed-for-tangents"
 #: The topic of operators with an entry in derivatives.yaml; full names.
 ENTRY = "entry"
 
-#: The modules to read.
+#: The modules with lists.
 MODULES = tuple(dict.fromkeys(module for module, _ in TOPICS.values()))
 
-#: The files of these modules in a checkout, and among installed packages.
+#: The paths of these modules in a checkout and in site-packages.
 CHECKOUT_FILES = (*(f"tools/autograd/{module}.py" for module in MODULES), f"torch/_decomp/{DECOMPOSITIONS}.py")
 INSTALLED_FILES = (
     *(f"torchgen/packaged/autograd/{module}.py" for module in MODULES),

@@ -1,1 +1,1 @@
-"""Reference definitions of operators and helpers, their interpretation, and derived facts."""
+"""Reference definitions of operators and helpers, their interpreters, and derived facts."""

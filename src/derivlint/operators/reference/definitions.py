@@ -14,11 +14,11 @@
 The first line has the names, separated by commas, and the parameters. A ``helper`` is a function of FunctionsManual.h,
 whose arguments are bound by position; an ``operator`` has the relevant parameters of its schema; a ``composite`` is a
 composite operator without an entry, named with its overload; a ``part`` is shared by several definitions. Parameters
-without a default are required. The lines below define parts, which may use earlier ones, and the value. A line that is
-indented further continues the one above; ``#`` begins a comment.
+without a default are required. The following lines define intermediate values, and last, after ``=``, the result. A
+line with deeper indentation continues the one above; ``#`` begins a comment.
 
 Definitions call each other, operators, and the primitives of :mod:`derivlint.operators.reference.primitives`, which
-every interpreter has: scalar evaluation, PyTorch and graphs. Omitted arguments of a call are absent.
+every interpreter implements. Omitted arguments of a call are absent.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class DefinitionError(ValueError):
 
 
 class DefinitionKind(Enum):
-    """The kind of a definition."""
+    """The kinds of definitions."""
 
     HELPER = "helper"
     OPERATOR = "operator"
@@ -65,10 +65,10 @@ class Definition(Struct, frozen=True, dict=True):
 
     Attributes:
         kind: its kind.
-        name: its name; with the overload for a composite.
+        name: its name; of a composite, with the overload.
         parameters: the names of its parameters.
         defaults: the default formulas of parameters.
-        formulas: the names of parts with their formulas, in order of evaluation; the value comes last, without a name.
+        formulas: the intermediate values with names, in order of evaluation, then the unnamed result.
     """
 
     kind: DefinitionKind
@@ -97,7 +97,7 @@ class Definition(Struct, frozen=True, dict=True):
 
     @property
     def every_formula(self) -> tuple[str, ...]:
-        """All formulas, including defaults of parameters."""
+        """All formulas, including default values."""
         return (*self.defaults.values(), *(formula for _, formula in self.formulas))
 
     @property
@@ -108,7 +108,7 @@ class Definition(Struct, frozen=True, dict=True):
 
 @cache
 def tree_of(formula: str) -> Expr:
-    """The bundled syntax tree of a formula in a definition; parsing takes eight times as long as decoding.
+    """The bundled syntax tree of a formula in a definition; decoding is eight times as fast as parsing.
 
     Raises:
         DefinitionError: the text is not an expression.
@@ -132,7 +132,7 @@ def parsed_tree(formula: str) -> Expr:
 
 @cache
 def _shipped_trees() -> tuple[json.Decoder[AnyExpr], dict[str, Raw]]:
-    """Return the decoder of trees, and the trees by formula; formulas of new definitions are parsed."""
+    """The decoder, and the encoded trees by formula."""
     try:
         trees = json.decode(_TREES.read_bytes(), type=dict[str, Raw])
     except FileNotFoundError:
@@ -141,14 +141,14 @@ def _shipped_trees() -> tuple[json.Decoder[AnyExpr], dict[str, Raw]]:
 
 
 def written_trees(definitions: Iterable[Definition]) -> str:
-    """Render the syntax trees of definitions: ``data/trees.json``."""
+    """Render the content of ``data/trees.json``: the syntax trees of definitions."""
     formulas = sorted({formula for item in definitions for formula in item.every_formula})
     lines = (f"{json.encode(item).decode()}:{json.encode(parsed_tree(item)).decode()}" for item in formulas)
     return "{" + ",\n".join(lines) + "}\n"
 
 
 def read_definitions(text: str) -> Iterator[Definition]:
-    """The definitions of a file, one for each name.
+    """Parse a file of definitions, by name.
 
     Raises:
         DefinitionError: the text is not a file of definitions.
@@ -200,10 +200,10 @@ def _read(head: str, lines: list[str]) -> Iterator[Definition]:
 
 
 class Definitions(Mapping[str, Definition]):
-    """Definitions by name, each read on demand."""
+    """Definitions by name, each parsed on demand."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        """Collect the definitions of files.
+        """Index the definitions of files.
 
         Raises:
             DefinitionError: a name is defined twice.
@@ -264,18 +264,18 @@ def helper_named(name: str) -> Definition | None:
 
 
 def composite_named(name: str) -> Definition | None:
-    """The definition of a composite operator without entry, by its name with the overload, or None."""
+    """The definition of a composite operator without entry by its full name, or None."""
     definition = definitions().get(name)
     if definition is None or definition.kind is not DefinitionKind.COMPOSITE:
-        # another overload has an entry
+        # named with ``.default`` if another overload has an entry
         definition = definitions().get(f"{name}.default")
     return definition
 
 
 def operator_named(function: NativeFunction) -> Definition | None:
-    """The definition of an operator, with the relevant parameters of its schema, or None."""
+    """The definition of an operator, or None."""
     name = function.name
-    # the functional twin of a mutable operator returns more: rrelu_with_noise_functional the noise as well
+    # the functional twin of a mutable operator returns more: rrelu_with_noise_functional also returns the noise
     definition = definitions().get(name.name_without_overload if name.functional_overload else name.base)
     if definition is None or definition.kind is not DefinitionKind.OPERATOR:
         return None

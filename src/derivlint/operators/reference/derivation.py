@@ -1,7 +1,7 @@
-"""Derives facts from definitions: linearity of operators and helpers, and parity in complex arguments.
+"""Derive facts from definitions: linearity of operators and helpers, and parity in complex arguments.
 
-A definition is interpreted over sums of products of its parameters. Facts that only hold for some flags are marked: a
-term that is absent in some cases is not sure, and an argument of an unknown function is unclear.
+A definition is interpreted over sums of products of its parameters. A term that is absent for some flags is marked as
+not sure, and arguments of unknown functions as unclear.
 """
 
 from __future__ import annotations
@@ -52,23 +52,23 @@ from derivlint.operators.reference.terms import Parity
 
 
 class _UnsupportedError(Exception):
-    """A definition rejects a case."""
+    """A definition refuses a case."""
 
 
 def derive() -> str:
-    """Render the facts of all definitions: ``data/derived.txt``."""
+    """Render the content of ``data/derived.txt``: the facts of all definitions."""
     return write_derived((name, polynomials) for name, polynomials in all_derived())
 
 
 def all_derived() -> Iterator[tuple[str, Derived]]:
-    """Yield the facts of each definition that formulas can call, by name, unless it rejects every case."""
+    """Yield the facts of each callable definition by name, unless it refuses every case."""
     for name, definition in definitions().items():
         derived_definition = _of_name(name) if definition.kind is not DefinitionKind.PART else None
         if derived_definition is not None:
             yield name, derived_definition
 
 
-#: The stack of definitions being analyzed.
+#: The stack of definitions under analysis.
 _pending: list[str] = []
 
 
@@ -109,7 +109,7 @@ def _constant(formula: str) -> Sum:
 
 
 class _Derivation(Analysis[Value]):
-    """Analyzes one definition, or the default value of a parameter."""
+    """The analysis of a definition, or of the default value of a parameter."""
 
     def __init__(self, definition: Definition | None = None) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ class _Derivation(Analysis[Value]):
                 self._values[name] = variable(name)
 
     def named(self, name: str) -> Value:
-        """The value of a parameter, a part or a constant."""
+        """The value of a parameter, an intermediate value or a constant."""
         self.used.add(name)
         if name not in self._values:
             tree = self._trees.get(name)
@@ -130,7 +130,7 @@ class _Derivation(Analysis[Value]):
         return self._values[name]
 
     def sum(self, node: Expr) -> Sum:
-        """The value of an expression; for a list the sum of its items."""
+        """The value of an expression; the sum of the items of a list."""
         return flat(self.of(node))
 
     def otherwise(self, node: Expr) -> Value:
@@ -210,7 +210,7 @@ class _Derivation(Analysis[Value]):
 
 
 def _defined(name: str, arguments: list[Sum]) -> Value | None:
-    """The value of a call of a defined function; of overloads, only if they agree."""
+    """The value of a call of a defined function; None if its overloads differ."""
     overloads = [overload for overload in map(_of_name, _overloads().get(name, (name,))) if overload is not None]
     fits = overloads and all(overload.outputs == overloads[0].outputs for overload in overloads)
     return applied(overloads[0], arguments) if fits and len(arguments) <= len(overloads[0].parameters) else None
@@ -218,7 +218,7 @@ def _defined(name: str, arguments: list[Sum]) -> Value | None:
 
 @cache
 def _overloads() -> Mapping[str, list[str]]:
-    """The names of definitions by base name."""
+    """The names of the definitions with each base name."""
     overloads: dict[str, list[str]] = {}
     for name in definitions():
         overloads.setdefault(name.partition(".")[0], []).append(name)

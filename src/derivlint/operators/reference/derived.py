@@ -1,14 +1,14 @@
-"""The derived facts of definitions, as bundled: ``data/derived.txt``.
+"""The bundled facts derived from definitions: ``data/derived.txt``.
 
     helper var_backward(grad, self, dim, correction, keepdim)
         grad*self/dim/correction/keepdim ; grad self
     operator add(self, other, alpha=)
         self + other*alpha ; self other alpha
 
-A line for each value: a sum of products, and the complex parameters that it depends on. A product is linear in its
-factors, and nonlinear in the parameters after ``/``; after ``~`` come parameters of unclear linearity, and ``?`` marks
-a product that is absent for some flags. A parameter with ``=`` has a default value, one with ``?`` defaults to None.
-One with ``!`` is unused in the definition, since its value follows from the others: PyTorch may read it.
+Each result has a line: a sum of products, then the complex parameters that it depends on. A product is linear in its
+factors, nonlinear in the parameters after ``/``, and of unclear linearity in those after ``~``; ``?`` marks a product
+that is absent for some flags. A parameter with ``=`` has a default value, one with ``?`` defaults to None, and one with
+``!`` is unused in the definition, though PyTorch may read it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Derived(Struct, frozen=True, dict=True):
         required: the number of parameters without default.
         with_default: the parameters whose default is not None.
         unused: the parameters that the definition does not use.
-        outputs: its values as sums of products; several for a tuple.
+        outputs: its results as sums of products; several for a tuple.
     """
 
     kind: str
@@ -51,17 +51,17 @@ class Derived(Struct, frozen=True, dict=True):
 
     @property
     def is_by_position(self) -> bool:
-        """Whether arguments are bound by position, not by the names of an operator's schema."""
+        """Whether arguments are bound by position rather than by the names of a schema."""
         return self.kind == "helper"
 
     @property
     def has_own_names(self) -> bool:
-        """Whether its parameters may have other names than the schema's."""
+        """Whether parameter names may differ from the schema's."""
         return self.kind == "composite"
 
     @cached_property
     def only_metadata(self) -> frozenset[str]:
-        """The parameters of which only sizes or types matter."""
+        """The parameters of which only sizes or types are read."""
         read = {
             name
             for output in self.outputs
@@ -71,7 +71,7 @@ class Derived(Struct, frozen=True, dict=True):
         return frozenset(self.parameters) - self.unused - read
 
     def parity(self, parameter: str) -> Parity:
-        """The parity of the values in a complex parameter."""
+        """The parity of the results in a complex parameter."""
         return joint(output.parities.get(parameter, Parity.REAL) for output in self.outputs)
 
 
@@ -141,7 +141,7 @@ def read_derived(text: str) -> Iterator[tuple[str, Derived]]:
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str, list[str]]]:
-    """The name of each function, its first line, and the lines of its values."""
+    """Yield the name, the first line and the result lines of each function."""
     head = ""
     lines: list[str] = []
     for line in (*text.splitlines(), ""):
@@ -155,7 +155,7 @@ def _blocks(text: str) -> Iterator[tuple[str, str, list[str]]]:
 
 @cache
 def _shipped() -> Mapping[str, list[tuple[str, list[str]]]]:
-    """The lines of the bundled file by base name, for every overload."""
+    """The lines of the bundled file for each overload, by base name."""
     by_base: dict[str, list[tuple[str, list[str]]]] = {}
     for name, head, lines in _blocks(PATH.read_text(encoding="ascii")):
         by_base.setdefault(name.partition(".")[0], []).append((head, lines))
@@ -164,10 +164,10 @@ def _shipped() -> Mapping[str, list[tuple[str, list[str]]]]:
 
 @lru_cache(maxsize=4096)
 def derived(name: str) -> Derived | None:
-    """Return the facts of a function that formulas call by a base name.
+    """The facts of the function with a base name.
 
     Returns:
-        None if it has no definition, or its overloads differ.
+        None if it has no definition or its overloads differ.
     """
     first: Derived | None = None
     for head, lines in _shipped().get(name, ()):

@@ -1,4 +1,4 @@
-"""Compiles C++ expressions to functions of the values of names, in any domain."""
+"""Compile C++ expressions to Python closures over the values of names, in any domain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from derivlint.formula import (
 )
 from derivlint.formula.analysis import Analysis, position_of, tuple_access
 
-#: Evaluates an expression, given the values of names.
+#: A compiled expression: a function of the values of names.
 Evaluator = Callable[[Mapping[str, Any]], Any]
 #: The comparison operators with Python's semantics, for domains whose values support them.
 COMPARING: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -35,7 +35,7 @@ COMPARING: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def applied(function: Callable[..., Any], arguments: Sequence[Evaluator]) -> Evaluator:
-    """Compose a function with evaluators of its arguments, usually one or two."""
+    """Compose a function with evaluators of its arguments; the usual one and two are unrolled."""
     if len(arguments) == 1:
         (only,) = arguments
         return lambda values: function(only(values))
@@ -46,14 +46,14 @@ def applied(function: Callable[..., Any], arguments: Sequence[Evaluator]) -> Eva
 
 
 def nothing(_: Mapping[str, Any]) -> None:
-    """Evaluates an unused expression."""
+    """The evaluator of an unused expression."""
 
 
 class ExpressionCompiler(Analysis[Evaluator]):
-    """Compiles expressions into nested functions.
+    """A compiler of expressions to nested closures.
 
-    Operators only differ between domains in their values. Subclasses define names, numbers and calls, and the treatment
-    of unsupported expressions.
+    Subclasses define the operators of their domain, names, numbers, calls, and the treatment of unsupported
+    expressions.
     """
 
     #: The unary operators, and the binary ones except ``&&`` and ``||``.
@@ -62,18 +62,18 @@ class ExpressionCompiler(Analysis[Evaluator]):
 
     @abstractmethod
     def name(self, node: Name) -> Evaluator:
-        """The value of a name."""
+        """Compile a name."""
 
     @abstractmethod
     def number(self, node: Number) -> Evaluator:
-        """The value of a number."""
+        """Compile a number."""
 
     @abstractmethod
     def called(self, node: Call) -> Evaluator:
-        """The value of a call of a function or method."""
+        """Compile a call of a function or method."""
 
     def call(self, node: Call) -> Evaluator:
-        """The value of a call; ``std::get<0>(items)`` is an item."""
+        """Compile a call; ``std::get<0>(items)`` is an item."""
         access = tuple_access(node)
         if access is None:
             return self.called(node)
@@ -81,17 +81,17 @@ class ExpressionCompiler(Analysis[Evaluator]):
         return self.otherwise(node) if position is None else lambda values: items(values)[position]
 
     def string(self, node: String) -> Evaluator:
-        """A string literal."""
+        """Compile a string literal."""
         value = node.text.strip('"')
         return lambda _: value
 
     def braces(self, node: BraceList) -> Evaluator:
-        """A braced list as a tuple."""
+        """Compile a braced list to a tuple."""
         items = [self.of(item) for item in node.items]
         return lambda values: tuple([item(values) for item in items])
 
     def unary(self, node: Unary) -> Evaluator:
-        """A prefix operator with its operand."""
+        """Compile a prefix operator."""
         operate = self.unary_operators.get(node.op)
         if operate is None:
             return self.otherwise(node)
@@ -99,11 +99,11 @@ class ExpressionCompiler(Analysis[Evaluator]):
         return lambda values: operate(operand(values))
 
     def truth(self, node: Expr) -> Evaluator:
-        """An operand that C++ converts to ``bool``."""
+        """Compile an operand that C++ converts to ``bool``."""
         return self.of(node)
 
     def binary(self, node: Binary) -> Evaluator:
-        """A binary operator."""
+        """Compile a binary operator."""
         if node.op in ("&&", "||"):
             first, second = self.truth(node.left), self.truth(node.right)
             if node.op == "&&":
@@ -117,14 +117,14 @@ class ExpressionCompiler(Analysis[Evaluator]):
         return lambda values: operate(left(values), right(values))
 
     def conditional(self, node: Conditional) -> Evaluator:
-        """A conditional; only the taken branch is evaluated."""
+        """Compile a conditional, which evaluates only the taken branch."""
         condition = self.truth(node.condition)
         then = self.of(node.then)
         otherwise = self.of(node.otherwise)
         return lambda values: then(values) if condition(values) else otherwise(values)
 
     def index(self, node: Index) -> Evaluator:
-        """An item of a list."""
+        """Compile an item of a list."""
         if len(node.args) != 1:
             return self.otherwise(node)
         items = self.of(node.object)

@@ -1,6 +1,6 @@
-"""Interprets reference definitions over values of any domain: numbers, tensors.
+"""An interpreter of reference definitions over any domain: numbers, tensors.
 
-A definition is compiled once into nested functions. A :class:`Domain` defines the values and the primitives.
+Each definition is compiled once to nested closures. A :class:`Domain` defines values and primitives.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from derivlint.operators.constants import constant_named
 from derivlint.operators.reference.definitions import Definition, DefinitionKind, definitions, tree_of
 from derivlint.operators.reference.evaluators import Evaluator, ExpressionCompiler, applied, nothing
 
-#: The maximum depth of nested definitions; deeper ones are recursive.
+#: The maximum nesting of definitions; deeper nesting is taken for recursion.
 MAX_DEPTH = 40
 
 
@@ -30,8 +30,8 @@ class Primitive(Struct, frozen=True):
 
     Attributes:
         function: the function.
-        ignored: the positions of unused arguments, which are not evaluated, and are None.
-        takes: the number of arguments; further ones are not evaluated, either.
+        ignored: the positions of unused arguments, which are not evaluated and passed as None.
+        takes: the number of arguments; further ones are not evaluated.
     """
 
     function: Callable[..., Any]
@@ -43,7 +43,7 @@ class Domain(ABC):
     """The values and primitives for the interpretation of definitions.
 
     Attributes:
-        constants: the values of names specific to the domain.
+        constants: the values of domain-specific names.
         unary: the unary operators.
         binary: the binary operators except ``&&`` and ``||``.
     """
@@ -54,11 +54,11 @@ class Domain(ABC):
 
     @abstractmethod
     def primitive(self, name: str) -> Primitive | None:
-        """The primitive with a name, or None; takes precedence over definitions."""
+        """The primitive with a name, or None; primitives take precedence over definitions."""
 
     @abstractmethod
     def operator(self, name: str) -> Primitive | None:
-        """The operator with a name that has no definition, or None."""
+        """The operator with a name and without definition, or None."""
 
     @abstractmethod
     def number(self, text: str) -> Any:
@@ -69,10 +69,10 @@ class Compiled(Struct, frozen=True):
     """A compiled definition.
 
     Attributes:
-        run: the function of the values of all used parameters, in a dictionary that it may modify.
+        run: the function of a dictionary with the values of all used parameters, which it may modify.
         parameters: the names of its parameters.
         required: the number of parameters without default.
-        absent: the default values of used parameters: None, or as in the definition.
+        absent: the defaults of all used parameters; None unless the definition has one.
     """
 
     run: Callable[[dict[str, Any]], Any]
@@ -81,12 +81,12 @@ class Compiled(Struct, frozen=True):
     absent: Mapping[str, Any]
 
     def call(self, arguments: Mapping[str, Any]) -> Any:
-        """Evaluate with values by parameter name; some may be omitted."""
+        """Evaluate the definition, given values by parameter name."""
         return self.run({**self.absent, **arguments})
 
     @property
     def primitive(self) -> Primitive:
-        """The definition as a primitive, with arguments by position."""
+        """Wrap the definition as a primitive, with arguments by position."""
         run, parameters, absent = self.run, self.parameters, self.absent
         ignored = (index for index, name in enumerate(parameters) if name not in absent)
 
@@ -97,7 +97,7 @@ class Compiled(Struct, frozen=True):
 
 
 class Interpreter:
-    """Compiles the definitions for one domain."""
+    """A compiler of definitions for one domain."""
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
@@ -120,7 +120,7 @@ class Interpreter:
         return compiled
 
     def callee(self, name: str) -> Primitive | Compiled:
-        """Return the callee of a name in a definition.
+        """Return the function that a name in a definition denotes.
 
         Raises:
             InterpretationError: there is none, or it cannot be evaluated.
@@ -136,7 +136,7 @@ class Interpreter:
             return primitive
         definition = definitions().get(name)
         if definition is None or definition.kind is DefinitionKind.COMPOSITE:
-            # a composite operator is called as an operator if there is one
+            # prefer the operator to its definition if the domain has it
             primitive = self.domain.operator(name)
             if primitive is not None:
                 return primitive
@@ -146,7 +146,7 @@ class Interpreter:
         return compiled
 
     def value(self, expression: str, values: Mapping[str, Any]) -> Any:
-        """The value of an expression of the language of definitions.
+        """Evaluate an expression in the language of definitions.
 
         Args:
             expression: the expression.
@@ -173,7 +173,7 @@ class Interpreter:
 
     def _compiled_body(self, definition: Definition) -> Compiled:
         body = _Body(self)
-        # the value first: unused parts are not compiled
+        # compile the result first, then only those intermediate values that are used
         *parts, (_, last) = definition.formulas
         value = body.of(tree_of(last))
         steps: list[tuple[str, Evaluator]] = []

@@ -1,4 +1,4 @@
-"""Primitives: the functions in definitions, other than operators, that every interpreter implements.
+"""Primitives: the functions that definitions may call and every interpreter implements.
 
 ``sizes`` is any representation of a tensor's sizes, and ``options`` its scalar type and device.
 """
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-#: The interpreters: tensors with one element as numbers, tensors of PyTorch, graphs.
+#: The interpreters: scalar evaluation, PyTorch tensors, graphs.
 NUMBERS, TENSORS, GRAPHS = "numbers", "tensors", "graphs"
 EVERYWHERE = (NUMBERS, TENSORS, GRAPHS)
 
@@ -18,9 +18,9 @@ class PrimitiveFact(Struct, frozen=True):
     """A primitive.
 
     Attributes:
-        gives: a description of its arguments and result.
-        interpreters: the interpreters that have it; others reject definitions that use it.
-        example: an expression with it in ``x``, a matrix.
+        gives: a description of its result.
+        interpreters: the interpreters that implement it; others refuse definitions that call it.
+        example: an expression that calls it, over a matrix ``x``.
     """
 
     gives: str

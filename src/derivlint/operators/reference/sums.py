@@ -1,7 +1,7 @@
-"""Sums of products of parameters, the abstract values of definitions and function bodies.
+"""Sums of products of parameters: the abstract values of definitions and function bodies.
 
-A sum represents the linearity of a value and its parity in complex parameters. Facts that only hold for some flags are
-marked: a term that is absent in some cases is not sure, and an argument of an unknown function is unclear.
+A sum represents the linearity of a value and its parity in complex parameters. A term that is absent for some flags is
+marked as not sure, and arguments of unknown functions as unclear.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class SumTerm(NamedTuple):
 
     @property
     def all(self) -> frozenset[str]:
-        """All parameters in it."""
+        """All parameters that occur in it."""
         return self.linear | self.curved | self.unclear
 
     def times(self, other: SumTerm) -> SumTerm:
-        """The product with another one."""
+        """The product with another term."""
         unclear = self.unclear | other.unclear
         curved = self.curved | other.curved | (self.linear & other.linear)
         linear = (self.linear | other.linear) - curved
@@ -54,19 +54,19 @@ class SumTerm(NamedTuple):
 
     @property
     def possible(self) -> SumTerm:
-        """A copy of the product, marked as absent for some flags."""
+        """The term, marked as absent for some flags."""
         return self._replace(is_sure=False)
 
 
 class Sum(NamedTuple):
-    """A sum of products, with its parities in complex parameters; an unlisted parameter does not affect the parity."""
+    """A sum of products and its parities in complex parameters; an unlisted parameter does not affect the parity."""
 
     terms: frozenset[SumTerm]
     parities: Mapping[str, Parity]
 
     @property
     def all(self) -> frozenset[str]:
-        """All parameters in it."""
+        """All parameters that occur in it."""
         return _NONE.union(*(term.all for term in self.terms))
 
 
@@ -76,17 +76,17 @@ Value = Any
 ONE = SumTerm(_NONE, _NONE, _NONE)
 CONSTANT = Sum(frozenset({ONE}), {})
 ZERO = Sum(frozenset(), {})
-#: An absent value, distinct from other zeros by identity.
+#: An absent optional value; distinguished from other zeros by identity.
 ABSENT = Sum(frozenset(), {})
 
 
 def variable(name: str) -> Sum:
-    """The value of a parameter."""
+    """The sum that is one parameter."""
     return Sum(frozenset({SumTerm(frozenset({name}), _NONE, _NONE)}), {name: Parity.HOLOMORPHIC})
 
 
 def made(terms: Iterable[SumTerm], parities: Mapping[str, Parity]) -> Sum:
-    """Build a sum from distinct products."""
+    """Build a sum of terms without duplicates."""
     distinct = set(terms)
     for term in [term for term in distinct if term.is_sure]:
         distinct.discard(term.possible)
@@ -96,7 +96,7 @@ def made(terms: Iterable[SumTerm], parities: Mapping[str, Parity]) -> Sum:
 
 
 def joined(values: Iterable[Sum]) -> Mapping[str, Parity]:
-    """The joint parity of several values in complex parameters."""
+    """The joint parities of several values."""
     parities: dict[str, Parity] = {}
     for value in values:
         for name, parity in value.parities.items():
@@ -110,24 +110,24 @@ def is_several(value: Value) -> bool:
 
 
 def flat(value: Value) -> Sum:
-    """Add the items of a list."""
+    """Add up the items of a tuple."""
     return value if isinstance(value, Sum) else added(*map(flat, value))
 
 
 def added(*values: Sum) -> Sum:
-    """The sum of values."""
+    """Add values."""
     return made((term for value in values for term in value.terms), joined(values))
 
 
 def times(left: Sum, right: Sum) -> Sum:
-    """The product of two values."""
+    """Multiply two values."""
     if not left.terms or not right.terms:
         return ZERO
     return made((a.times(b) for a in left.terms for b in right.terms), joined((left, right)))
 
 
 def curved_in(*values: Sum, parity: Parity | None = None) -> Sum:
-    """A nonlinear function of values with a parity, real by default."""
+    """The value of a nonlinear function with a parity, by default real."""
     curved = _NONE.union(*(t.linear | t.curved for value in values for t in value.terms if t.is_sure))
     every = _NONE.union(*(value.all for value in values))
     parities = {name: parity.of(inner) for name, inner in joined(values).items()} if parity is not None else {}
@@ -135,13 +135,13 @@ def curved_in(*values: Sum, parity: Parity | None = None) -> Sum:
 
 
 def opaque_in(*values: Sum) -> Sum:
-    """An unknown function of values."""
+    """The value of an unknown function."""
     every = _NONE.union(*(value.all for value in values))
     return Sum(frozenset({SumTerm(_NONE, _NONE, every)}), dict.fromkeys(joined(values), Parity.UNKNOWN))
 
 
 def chosen(condition: Sum, then: Sum, otherwise: Sum) -> Sum:
-    """One of two values, depending on a condition."""
+    """The join of two branches of a condition."""
     selector = curved_in(condition)
     then = then if then is ABSENT else times(selector, then)
     otherwise = otherwise if otherwise is ABSENT else times(selector, otherwise)
@@ -156,10 +156,10 @@ def chosen(condition: Sum, then: Sum, otherwise: Sum) -> Sum:
 
 
 def possible_branches(node: Conditional, of: Callable[[Expr], Any], refusal: type[Exception]) -> list[Any]:
-    """The values of the branches of a conditional that are not rejected.
+    """The values of those branches of a conditional that do not raise.
 
     Raises:
-        refusal: both are rejected.
+        refusal: both branches raise.
     """
     branches = []
     for branch in (node.then, node.otherwise):
@@ -178,7 +178,7 @@ def without(value: Value, parameter: str) -> Value:
 
 
 def polynomial_of(parameters: tuple[str, ...], value: Sum) -> Polynomial:
-    """Convert a value to a polynomial, given the order of the parameters."""
+    """Convert a value to a polynomial over ordered parameters."""
     order = {name: index for index, name in enumerate(parameters)}
 
     def ordered(names: frozenset[str]) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ def polynomial_of(parameters: tuple[str, ...], value: Sum) -> Polynomial:
 
 
 def item_of(held: Value, index: Node) -> Value:
-    """An item of a list; the whole list for an unknown index."""
+    """An item of a tuple; the whole tuple if the index is unknown."""
     position = position_of(index)
     if isinstance(held, Sum) or position is None or position >= len(held):
         return flat(held)
@@ -205,7 +205,7 @@ def item_of(held: Value, index: Node) -> Value:
 
 @cache
 def primitives() -> Mapping[str, tuple[Polynomial, frozenset[int]]]:
-    """The primitives as polynomials, with the positions of arguments whose metadata alone matters."""
+    """The primitives as polynomials, with the positions of arguments whose metadata alone is read."""
     polynomials = {}
     for name, polynomial in read_terms(_FILE.read_text(encoding="ascii")):
         ignored = frozenset(at for at, parameter in enumerate(polynomial.parameters) if parameter[0] == "-")
@@ -215,7 +215,7 @@ def primitives() -> Mapping[str, tuple[Polynomial, frozenset[int]]]:
 
 
 def known_call(name: str, arguments: list[Sum]) -> Sum | None:
-    """The value of a call that the tables know, or None."""
+    """The value of a call that the tables cover, or None."""
     ignored = frozenset({0} if name in Book.by_hand("like-first") else ()) | (
         {1} if name in Book.by_hand("like-second") else set()
     )
@@ -288,7 +288,7 @@ def composed(polynomial: Polynomial, operands: Mapping[str, Sum], parities: Mapp
 
 
 def asked_of(condition: Expr) -> tuple[str, Expr] | None:
-    """The predicate and its operand in a condition: ``x.defined()``, ``is_complex_tensor(x)``."""
+    """The predicate and operand of a condition: ``x.defined()``, ``is_complex_tensor(x)``."""
     condition = unparenthesized(condition)
     if not isinstance(condition, Call):
         return None
@@ -301,7 +301,7 @@ def asked_of(condition: Expr) -> tuple[str, Expr] | None:
 
 
 def absent_terms(then: Value, otherwise: Value, tested: frozenset[str]) -> Sum | None:
-    """The first value, if the second equals it without the absent parameters, else None."""
+    """The first value if the second equals it except for terms with absent parameters, else None."""
     if not isinstance(then, Sum) or not isinstance(otherwise, Sum) or not tested:
         return None
     if otherwise.terms == {term for term in then.terms if term.all.isdisjoint(tested)}:

@@ -1,8 +1,8 @@
-"""Operators and helpers as polynomials in their arguments, which determine the degree of formulas.
+"""Operators and helpers as polynomials in their arguments, which determine the degrees of formulas.
 
 ``addcdiv`` is ``self + tensor1*value/tensor2``: linear in ``self`` and in ``tensor1``, not in ``tensor2``. Coefficients
-and signs are omitted. ``data/terms.txt`` has the operators that have no reference definition and are not functions of a
-single argument; those that have one are derived from it (:mod:`derivlint.operators.reference.derivation`).
+and signs are omitted. ``data/terms.txt`` has the operators of several arguments without reference definition; the
+others are derived from their definitions (:mod:`derivlint.operators.reference.derivation`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Parity(Choice):
     #: real, or independent of complex variables
     REAL = "real"
     HOLOMORPHIC = "holomorphic"
-    #: it depends on the conjugates only
+    #: depends on the conjugates only
     CONJUGATED = "conjugated"
     #: depends on both, or through a non-holomorphic function, or flags decide
     NON_HOLOMORPHIC = "non-holomorphic"
@@ -41,7 +41,7 @@ class Parity(Choice):
         return self in _FLIPPED
 
     def of(self, inner: Parity) -> Parity:
-        """The parity of a composition with a function of another parity."""
+        """The parity of a composition with an inner function."""
         if Parity.REAL in (self, inner):
             return Parity.REAL
         if Parity.UNKNOWN in (self, inner):
@@ -71,10 +71,10 @@ _MARKS = {"conj": Parity.CONJUGATED, "mixed": Parity.NON_HOLOMORPHIC}
 
 
 class Term(Struct, frozen=True):
-    """A product of arguments, divided by others.
+    """A product of arguments, possibly nonlinear in others.
 
     Attributes:
-        factors: the arguments in which it is linear, separately.
+        factors: the arguments in each of which it is linear.
         divisors: the arguments in which it is nonlinear.
         unclear: the arguments of unclear linearity.
         is_sure: whether it is present for all flags.
@@ -96,7 +96,7 @@ class Polynomial(Struct, frozen=True):
     Attributes:
         parameters: its parameters by position, up to the last one in the terms.
         terms: the terms; none for an operator that returns zeros.
-        parities: its parities in complex parameters, except where it is holomorphic.
+        parities: its parities in complex parameters; holomorphic if not listed.
     """
 
     parameters: tuple[str, ...]
@@ -109,7 +109,7 @@ class Polynomial(Struct, frozen=True):
 
     @property
     def is_product(self) -> bool:
-        """Whether it only multiplies arguments."""
+        """Whether it is a product of arguments."""
         return [len(term.factors) > 1 and not term.divisors for term in self.terms] == [True]
 
 
@@ -134,19 +134,19 @@ def _first(parity: Parity) -> Polynomial:
 
 
 _ZERO = Polynomial((), ())
-#: An operator that is linear in a list.
+#: The polynomial of operators that are linear in a list of tensors.
 LINEAR_IN_LIST = Polynomial(("tensors",), (Term(("tensors",)),))
 
 
 @cache
 def not_holomorphic() -> frozenset[str]:
-    """The functions known as non-holomorphic without a definition."""
+    """The known non-holomorphic functions without a definition."""
     return Book.by_hand("not-holomorphic") | Book.by_hand("real-valued") | Book.by_hand("makes-real")
 
 
 @cache
 def polynomials() -> Mapping[str, Polynomial]:
-    """All operators and helpers with known polynomials but without a definition, by base name."""
+    """The polynomials of operators and helpers without a definition, by base name."""
     linear = Book.by_hand("linear")
     return {
         **dict.fromkeys(linear, _first(Parity.HOLOMORPHIC)),

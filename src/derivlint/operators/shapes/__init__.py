@@ -1,1 +1,1 @@
-"""Sizes of outputs as functions of sizes of inputs, by operator."""
+"""Size functions of operators: the sizes of outputs as functions of the sizes of inputs."""

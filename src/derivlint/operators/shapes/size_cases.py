@@ -1,4 +1,4 @@
-"""Sizes of arguments that operators take; ``data/size_cases.txt``."""
+"""Sample argument sizes of operators: ``data/size_cases.txt``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAMES: Mapping[str, Value] = {"true": True, "false": False, "nullopt": None}
 
 
 def _value(tokens: Iterator[str]) -> Value:
-    """The next value; the end of a list is Ellipsis."""
+    """Parse the next value; Ellipsis at the end of a list."""
     token = next(tokens)
     if token == ",":
         token = next(tokens)
@@ -41,7 +41,7 @@ def _case(line: str) -> dict[str, Value]:
 
 @cache
 def _texts() -> Mapping[str, tuple[str, ...]]:
-    """The lines of each name.
+    """The lines for each name.
 
     Raises:
         ValueError: a name occurs twice.
@@ -69,7 +69,7 @@ def _texts() -> Mapping[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=4096)
 def size_cases(name: str, overload: str) -> tuple[Mapping[str, Value], ...]:
-    """The sample arguments of an operator, by name; none if any sizes that broadcast are legal."""
+    """The sample arguments of an operator, by parameter name; empty if any broadcastable sizes are legal."""
     texts = _texts()
     cases = texts.get(f"{name}.{overload}") if overload else None
     return tuple(map(_case, cases if cases is not None else texts.get(name, ())))

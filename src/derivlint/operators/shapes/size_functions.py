@@ -1,6 +1,6 @@
 """Size functions: the sizes of results from the sizes of operands.
 
-``data/shapes.txt`` is written in these functions, and in those of :mod:`derivlint.operators.shapes.window_sizes`.
+The expressions in ``data/shapes.txt`` call these functions and those of :mod:`derivlint.operators.shapes.window_sizes`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _broadcast(left: Sizes, right: Sizes) -> Sizes:
 
 
 def sized(sizes: Value) -> Value:
-    """A tensor with given sizes."""
+    """A tensor with these sizes."""
     numbers = numbers_of(sizes)
     if any(type(size) is not int for size in numbers):
         raise SizesError
@@ -60,7 +60,7 @@ def sized(sizes: Value) -> Value:
 
 
 def expanding(operand: Value, target: Value) -> Value:
-    """The second operand, to whose sizes the first one must be expandable."""
+    """The second operand, to which the first one must be expandable."""
     target_sizes = sizes_of(target)
     if type(operand) is Sizes and not is_expandable(operand, target_sizes):
         raise IllegalSizesError(f"{shown(operand)} cannot be expanded to {shown(target_sizes)}")
@@ -68,7 +68,7 @@ def expanding(operand: Value, target: Value) -> Value:
 
 
 def same(first: Value, *more: Value) -> Value:
-    """The first operand; the others must have the same sizes."""
+    """The first operand, whose sizes the others must have."""
     expected = sizes_of(first)
     for operand in more:
         if type(operand) is Sizes and operand != expected:
@@ -77,7 +77,7 @@ def same(first: Value, *more: Value) -> Value:
 
 
 def of_rank(tensor: Value, *ranks: Value) -> Value:
-    """The tensor, which must have one of the ranks."""
+    """The tensor, whose rank must be one of these."""
     sizes = sizes_of(tensor)
     if len(sizes) not in ranks:
         raise IllegalSizesError(f"{shown(sizes)} has {len(sizes)} dimensions, not {' or '.join(map(str, ranks))}")
@@ -122,7 +122,7 @@ def sum_to(tensor: Value, sizes: Value) -> Value:
 
 
 def reduced(tensor: Value, dims: Value = None, keepdim: Value = False) -> Value:
-    """Remove dimensions, by default all, or set their sizes to one."""
+    """Remove dimensions, by default all, or set their sizes to one if ``keepdim``."""
     sizes = sizes_of(tensor)
     rank = len(sizes)
     axes = frozenset(range(rank)) if dims is None or dims == () else axes_of(dims, rank)
@@ -151,7 +151,7 @@ def unsqueezed(tensor: Value, dim: Value) -> Value:
 
 
 def squeezed(tensor: Value, dims: Value = None) -> Value:
-    """Remove dimensions of size one: all, or the named ones."""
+    """Remove all or some dimensions of size one."""
     sizes = sizes_of(tensor)
     axes = frozenset(range(len(sizes))) if dims is None else axes_of(dims, len(sizes))
     return Sizes(size for at, size in enumerate(sizes) if at not in axes or size != 1)
@@ -210,7 +210,7 @@ def resized(tensor: Value, dim: Value, size: Value) -> Value:
 
 
 def ending(tensor: Value, sizes: Value) -> Value:
-    """Replace the sizes of the last dimensions."""
+    """Replace the last sizes."""
     own, last_sizes = sizes_of(tensor), numbers_of(sizes)
     if len(last_sizes) >= len(own):
         raise IllegalSizesError(f"{shown(own)} does not have {len(last_sizes)} dimensions after its channels")
@@ -260,7 +260,7 @@ def diagonal_embedded(tensor: Value, offset: Value = 0, one: Value = -2, other: 
 
 
 def unfolded(tensor: Value, dim: Value, size: Value, step: Value) -> Value:
-    """The windows of one dimension, in a new last dimension."""
+    """Move the windows of one dimension to a new last dimension."""
     sizes = sizes_of(tensor)
     axis, width = axis_of(dim, len(sizes)), whole_number(size)
     own = sizes[axis] if len(sizes) else 1
@@ -287,7 +287,7 @@ def unflattened(tensor: Value, dim: Value, parts: Value) -> Value:
 
 
 def repeated(tensor: Value, repeats: Value) -> Value:
-    """Repeat along each dimension."""
+    """Repeat each dimension."""
     sizes, times = sizes_of(tensor), numbers_of(repeats)
     if len(times) < len(sizes):
         raise IllegalSizesError(f"{shown(sizes)} has more dimensions than {len(times)}")
@@ -296,7 +296,7 @@ def repeated(tensor: Value, repeats: Value) -> Value:
 
 
 def leading(tensor: Value, count: Value) -> Value:
-    """The first dimensions; a negative count drops that many."""
+    """The first dimensions; a negative count drops dimensions from the end."""
     sizes = sizes_of(tensor)
     if len(sizes) < abs(whole_number(count)):
         raise IllegalSizesError(f"{shown(sizes)} has fewer than {abs(count)} dimensions")
@@ -315,7 +315,7 @@ def matrix(tensor: Value) -> Value:
 
 
 def square(tensor: Value) -> Value:
-    """The tensor, which must be a square matrix or a batch of them."""
+    """The tensor, which must be a square matrix or a batch of square matrices."""
     sizes = sizes_of(matrix(tensor))
     if sizes[-1] != sizes[-2]:
         raise IllegalSizesError(f"{shown(sizes)} is not square")
@@ -323,7 +323,7 @@ def square(tensor: Value) -> Value:
 
 
 def product(left: Value, right: Value) -> Value:
-    """The product of two matrices or batches of one size."""
+    """The matrix product of two matrices, or of two batches of equal size."""
     first, second = sizes_of(left), sizes_of(right)
     if first[-1] != second[-2] or first[:-2] != second[:-2]:
         raise IllegalSizesError(f"{shown(first)} and {shown(second)} cannot be multiplied")
@@ -331,7 +331,7 @@ def product(left: Value, right: Value) -> Value:
 
 
 def matmul(left: Value, right: Value) -> Value:
-    """The product of two matrices, vectors or batches, which are broadcast."""
+    """The product of matrices, vectors or broadcast batches, as ``torch.matmul``."""
     left_sizes, right_sizes = sizes_of(left), sizes_of(right)
     if len(left_sizes) == 0 or len(right_sizes) == 0:
         raise IllegalSizesError("a number has no product of matrices")
@@ -385,7 +385,7 @@ def stacked(tensors: Value, dim: Value = 0) -> Value:
 
 
 def split(tensor: Value, size: Value, dim: Value = 0) -> Value:
-    """Split into parts of one size, with a smaller last one, or of given sizes."""
+    """Split into parts of equal size, the last possibly smaller, or of specified sizes."""
     sizes = sizes_of(tensor)
     axis = axis_of(dim, len(sizes))
     if len(sizes) == 0:
@@ -404,7 +404,7 @@ def _parts(whole: int, size: int) -> tuple[int, ...]:
 
 
 def chunked(tensor: Value, chunks: Value, dim: Value = 0) -> Value:
-    """Split into at most a number of parts of one size."""
+    """Split into at most ``chunks`` parts of equal size."""
     sizes = sizes_of(tensor)
     whole = sizes[axis_of(dim, len(sizes))]
     return split(sizes, max(-(-whole // whole_number(chunks)), 1), dim)
@@ -417,7 +417,7 @@ def unbound(tensor: Value, dim: Value = 0) -> Value:
 
 
 def each_sized(sizes: Value) -> Value:
-    """Tensors of several sizes."""
+    """A list of tensors with these sizes."""
     return tuple(map(sized, sizes))
 
 
@@ -431,7 +431,7 @@ def diagonal_blocks(tensors: Value) -> Value:
 
 
 def picked(tensor: Value, indices: Value) -> Value:
-    """Index by tensors of integers, one for each dimension; absent ones select all."""
+    """Index with one integer tensor per dimension; absent ones select all."""
     sizes = sizes_of(tensor)
     index_sizes = [index if type(index) is Sizes else None for index in indices]
     if len(index_sizes) > len(sizes):
@@ -447,7 +447,7 @@ def picked(tensor: Value, indices: Value) -> Value:
 
 
 def indexed(tensor: Value, dim: Value, index: Value, source: Value = None) -> Value:
-    """The sizes of an index along one dimension; other sizes must not exceed the tensor's, nor any the source's."""
+    """The sizes of ``index``, which outside of ``dim`` must not exceed the tensor's, and nowhere the source's."""
     own, places = sizes_of(tensor), sizes_of(index)
     if 0 in places:
         return places
@@ -465,16 +465,16 @@ def indexed(tensor: Value, dim: Value, index: Value, source: Value = None) -> Va
 
 
 def kept(mask: Value, *items: Value) -> Value:
-    """Several values, some of them dropped."""
+    """Several values, some masked out."""
     return tuple(item if flag else None for flag, item in zip(mask, items, strict=True))
 
 
 def checked(value: Value, *_: Value) -> Value:
-    """The first value; the others must be valid."""
+    """The first value; the others only raise if they are invalid."""
     return value
 
 
-# ---- what definitions are made of
+# ---- primitives of definitions
 
 
 def halves(tensor: Value, dim: Value) -> Value:
@@ -488,7 +488,7 @@ def halves(tensor: Value, dim: Value) -> Value:
 
 
 def other_dims(tensor: Value, dim: Value) -> Value:
-    """All other dimensions."""
+    """All dimensions but one."""
     sizes = sizes_of(tensor)
     axis = axis_of(dim, len(sizes))
     return tuple(at for at in range(len(sizes)) if at != axis)
@@ -500,20 +500,20 @@ def by_channel(values: Value, tensor: Value) -> Value:
 
 
 def is_vector(coefficients: Value, other: Value) -> Value:
-    """Whether the right side of a system is a vector, or a batch of them."""
+    """Whether the right-hand side of a system is a vector or a batch of vectors."""
     left, right = sizes_of(coefficients), sizes_of(other)
     return len(right) == 1 or (len(left) - 1 == len(right) and right == left[:-1])
 
 
 def count(sizes: Value, dims: Value, numel: Value) -> Value:
-    """The number of elements of some dimensions."""
+    """The number of elements in some dimensions."""
     if dims is None or dims == ():
         return numel
     return math.prod(sizes[axis_of(dim, len(sizes))] for dim in numbers_of(dims)) if sizes else 1
 
 
 def size(held: Value, dim: Value = None) -> Value:
-    """One of the sizes of a tensor, or the length of a list."""
+    """The size of one dimension of a tensor, or the length of a list."""
     if type(held) is not Sizes:
         return len(held)
     if dim is None:
@@ -524,7 +524,7 @@ def size(held: Value, dim: Value = None) -> Value:
 
 
 def filled(sizes: Value) -> Value:
-    """A tensor with given sizes, or those of a tensor."""
+    """A tensor with these sizes, or with those of a tensor."""
     return sizes if type(sizes) is Sizes else sized(sizes)
 
 
@@ -539,6 +539,6 @@ def rank(tensor: Value) -> Value:
 
 
 def broadcast_matrices(left: Value, right: Value) -> Value:
-    """The second of two batches of matrices, with the dimensions of both batches."""
+    """The second of two batches of matrices, with the broadcast batch dimensions."""
     first, second = sizes_of(matrix(left)), sizes_of(matrix(right))
     return Sizes((*_broadcast(Sizes(first[:-2]), Sizes(second[:-2])), *second[-2:]))

@@ -1,4 +1,4 @@
-"""The values of the size domain, which represent tensors by their sizes, and functions that read them.
+"""Values of the size domain, which represents tensors by their sizes.
 
 A tensor is represented by its :class:`Sizes`; numbers, lists and flags represent themselves. Unknown values are
 ``UNKNOWN``, and operands that PyTorch rejects raise :class:`IllegalSizesError`.
@@ -15,10 +15,10 @@ class SizesError(Exception):
 
 
 class IllegalSizesError(SizesError):
-    """Operands whose sizes do not fit.
+    """The sizes of operands do not fit.
 
     Attributes:
-        place: the part of a formula with these operands, set when known.
+        place: the expression with these operands, or None.
     """
 
     place: Any = None
@@ -35,7 +35,7 @@ class Unknown:
 
 
 class Sizes(tuple[int, ...]):
-    """A tensor, as the sizes of its dimensions."""
+    """A tensor, represented by the sizes of its dimensions."""
 
     __slots__ = ()
 
@@ -47,7 +47,7 @@ class Sizes(tuple[int, ...]):
 
 
 UNKNOWN = Unknown()
-#: A value without influence on sizes: scalar types, options, generators.
+#: A value that does not affect sizes: scalar types, options, generators.
 OPAQUE = object()
 SCALAR = Sizes()
 #: The maximum number of items of a list.
@@ -65,14 +65,14 @@ def sizes_of(value: Value) -> Sizes:
 
 
 def whole_number(value: Value) -> int:
-    """An integer; raises SizesError for other values."""
+    """Return an integer; raise SizesError for other values."""
     if type(value) is int:
         return value
     raise SizesError
 
 
 def bounded(count: int) -> int:
-    """Validate a number of items: a formula can request any number.
+    """Check a requested number of items, which a formula could make arbitrarily large.
 
     Raises:
         SizesError: there are too many.
@@ -83,10 +83,10 @@ def bounded(count: int) -> int:
 
 
 def numbers_of(value: Value, count: int | None = None) -> tuple[int, ...]:
-    """The numbers of a list; a single number is repeated as needed."""
+    """The numbers in a list; a single number is repeated."""
     numbers = (value,) if type(value) is int else value
     if type(numbers) is tuple and len(numbers) == 1 and type(numbers[0]) is tuple:
-        # written "{{1, 1}}" in C++
+        # "{{1, 1}}" in C++
         (numbers,) = numbers
     if type(numbers) is not tuple:
         raise SizesError
@@ -98,7 +98,7 @@ def numbers_of(value: Value, count: int | None = None) -> tuple[int, ...]:
 
 
 def axis_of(dim: Value, rank: int) -> int:
-    """A nonnegative dimension index; raises if there is no such dimension."""
+    """The nonnegative index of a dimension; raises if it does not exist."""
     whole = whole_number(dim)
     count = max(rank, 1)
     if not -count <= whole < count:
@@ -107,7 +107,7 @@ def axis_of(dim: Value, rank: int) -> int:
 
 
 def axes_of(dims: Value, rank: int) -> frozenset[int]:
-    """Several distinct dimensions."""
+    """The nonnegative indices of distinct dimensions."""
     axes = [axis_of(dim, rank) for dim in numbers_of(dims)]
     if len(set(axes)) < len(axes):
         raise IllegalSizesError(f"a dimension occurs twice in {list(numbers_of(dims))}")
@@ -120,12 +120,12 @@ def with_size(sizes: Sequence[int], axis: int, size: int) -> Sizes:
 
 
 def shown(sizes: Iterable[int]) -> str:
-    """Sizes as messages show them."""
+    """Format sizes for messages."""
     return f"[{', '.join(map(str, sizes))}]"
 
 
 def is_expandable(sizes: Sequence[int], target: Sequence[int]) -> bool:
-    """Whether a tensor can be expanded to the sizes of another one."""
+    """Whether a tensor can be expanded to the target sizes."""
     offset = len(target) - len(sizes)
     return offset >= 0 and all(size in (1, target[offset + at]) for at, size in enumerate(sizes))
 
@@ -136,7 +136,7 @@ def is_unknown(value: Value) -> bool:
 
 
 def careful(function: Callable[..., Value]) -> Callable[..., Value]:
-    """Make a function return UNKNOWN for unknown arguments."""
+    """Make a function return UNKNOWN if an argument is unknown."""
 
     def call(*values: Value) -> Value:
         for value in values:

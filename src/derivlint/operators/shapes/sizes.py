@@ -1,14 +1,14 @@
-"""The sizes of results of operators and helpers, as functions of those of their arguments.
+"""The sizes of results of operators and helpers, as functions of the sizes of their arguments.
 
-Reference definitions are evaluated over sizes. Functions without one are in ``data/shapes.txt``, a line for each name,
-in the language of definitions and the functions of :mod:`derivlint.operators.shapes.size_functions` and
+Reference definitions are evaluated over sizes. Functions without a definition have a line in ``data/shapes.txt``, in
+the language of definitions with the functions of :mod:`derivlint.operators.shapes.size_functions` and
 :mod:`derivlint.operators.shapes.window_sizes`:
 
     diagonal(self, offset = 0, dim1 = 0, dim2 = 1): diagonal(self, offset, dim1, dim2)
     mm(self, mat2): product(of_rank(self, 2), of_rank(mat2, 2))
 
-The parameters are the relevant ones of the schema, in its order. An indented line continues the one above. In place of
-the expression, "?" with a reason means unknown sizes.
+The parameters are those of the schema that matter, in its order. An indented line continues the one above. A "?" with a
+reason in place of the expression means unknown sizes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from derivlint.operators.shapes.size_values import (
 
 _FILE = Path(__file__).parents[1] / "data" / "shapes.txt"
 _LINE = re.compile(r"(helper )?(\w+(?:, \w+)*) ?\(([^()]*)\): (.+)")
-#: The errors of evaluation.
+#: The errors that evaluation may raise.
 FAILURES = (SizesError, *analysis.FAILURES)
 
 
@@ -53,10 +53,10 @@ class SizeFunction(Struct, frozen=True):
     """The size function of an operator or helper.
 
     Attributes:
-        run: the function of values by parameter name; omitted ones are absent.
+        run: the function of values by parameter name, which may be omitted.
         parameters: the names of its parameters.
         required: the number of parameters without default.
-        by_position: whether arguments are bound by position, as for helpers.
+        by_position: whether arguments are bound by position, as those of helpers.
     """
 
     run: Evaluator
@@ -66,7 +66,7 @@ class SizeFunction(Struct, frozen=True):
 
 
 def _lines(text: str) -> Iterator[re.Match[str]]:
-    """The unindented lines of a file of sizes, with their continuations."""
+    """The unindented lines of a file, joined with their continuations."""
     lines: list[str] = []
     for line in text.splitlines():
         if line.startswith("    "):
@@ -116,7 +116,7 @@ def written_sizes() -> Mapping[str, Definition]:
 
 @lru_cache(maxsize=4096)
 def is_broadcasting(name: str) -> bool:
-    """Whether all tensor operands are broadcast, and the result has the broadcast sizes."""
+    """Whether all tensor operands are broadcast to the sizes of the result."""
     line = written_sizes().get(name)
     if line is not None:
         formula = line.formulas[-1][1]
@@ -127,7 +127,7 @@ def is_broadcasting(name: str) -> bool:
     return name not in definition.called and all(map(is_broadcasting, definition.called))
 
 
-#: The primitives that preserve sizes or have none.
+#: The primitives that preserve sizes or return no tensor.
 _SIZELESS = frozenset(
     words("""
         handle_r_to_c zeros_like nan_like is_number equal conj to is_complex_tensor make_tuple defined scalar_type
@@ -138,7 +138,7 @@ _SIZELESS = frozenset(
 
 @cache
 def unsized() -> Mapping[str, str]:
-    """The reasons why sizes are unknown, for each name whose line has one."""
+    """The reason why sizes are unknown, by name."""
     matches = _lines(_FILE.read_text(encoding="ascii"))
     return {name: match[4][2:] for match in matches if match[4][0] == "?" for name in match[2].split(", ")}
 
@@ -227,7 +227,7 @@ CONSTANTS: Mapping[str, Value] = {
     "at::Reduction::Sum": 2,
     "std::nullopt": None,
     "c10::nullopt": None,
-    # the value of the number does not matter
+    # any number will do
     **dict.fromkeys(
         words("M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI M_2_SQRTPI M_SQRT2 M_SQRT1_2 M_LN2 M_LN10 M_LOG2E M_LOG10E M_E"), 1.5
     ),
@@ -352,7 +352,7 @@ _OF_LINES: Mapping[str, Primitive] = {
 
 
 def _number_like(value: Value, *_: Value) -> Value:
-    """The number in a value; a tensor's is unknown."""
+    """The number that a value represents; unknown for a tensor."""
     return UNKNOWN if type(value) is Sizes else value
 
 
@@ -427,7 +427,7 @@ _SIZE = "_sym_argsize_"
 
 @lru_cache(maxsize=4096)
 def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
-    """The variable of a saved property, and the function that reads the property."""
+    """Split the name of a saved property into the variable and the function that reads the property."""
     suffix = next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), None)
     if suffix is not None:
         return name.removesuffix(suffix), _PROPERTIES[suffix]
@@ -443,7 +443,7 @@ def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
 
 
 def number_of(text: str) -> Value:
-    """The value of a C++ number; unknown for unsupported notation."""
+    """The value of a C++ number; unknown for unsupported notations."""
     bare = text.rstrip("uUlLfF")
     whole = whole_number(bare)
     if whole is not None:
@@ -455,7 +455,7 @@ def number_of(text: str) -> Value:
 
 
 class _SizeDomain(Domain):
-    """Sizes, in place of tensors."""
+    """The domain of sizes in place of tensors."""
 
     def __init__(self, primitives: Mapping[str, Primitive]) -> None:
         self.constants = CONSTANTS
@@ -464,11 +464,11 @@ class _SizeDomain(Domain):
         self._primitives = primitives
 
     def primitive(self, name: str) -> Primitive | None:
-        """A function for expressions in definitions or lines; lines take precedence over definitions."""
+        """The function for a name in definitions or lines; lines take precedence over definitions."""
         return self._primitives.get(name) or self.operator(name)
 
     def operator(self, name: str) -> Primitive | None:
-        """An operator with a line in ``data/shapes.txt``."""
+        """The operator with a line in ``data/shapes.txt``."""
         definition = _written(name)
         return None if definition is None else definition.primitive
 
@@ -488,7 +488,7 @@ def _written(name: str) -> Compiled | None:
 
 
 def derived_sizes(name: str) -> SizeFunction | None:
-    """Return the size function that follows from a definition, or None."""
+    """The size function derived from a definition, or None."""
     definition = definitions().get(name)
     if definition is None or definition.kind is DefinitionKind.PART:
         return None
@@ -504,7 +504,7 @@ def derived_sizes(name: str) -> SizeFunction | None:
             return call(values)
         except IllegalSizesError:
             if SCALAR in values.values():
-                # definitions treat numbers as if they had dimensions
+                # definitions treat numbers as tensors
                 raise SizesError from None
             raise
 
@@ -513,7 +513,7 @@ def derived_sizes(name: str) -> SizeFunction | None:
 
 @lru_cache(maxsize=4096)
 def sizes_named(name: str) -> SizeFunction | None:
-    """Return the size function of a base name, or None."""
+    """The size function of a base name, or None."""
     line = _written(name)
     if line is None:
         return derived_sizes(name)

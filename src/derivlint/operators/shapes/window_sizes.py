@@ -1,4 +1,4 @@
-"""Size functions of windows: convolutions, pooling, padding, and rearranged images."""
+"""Size functions of window operators: convolution, pooling, padding and pixel shuffles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def convolved(
     output_padding: Value = 0,
     groups: Value = 1,
 ) -> Value:
-    """Convolve; an image without a batch dimension is allowed."""
+    """Convolve an image, with or without a batch dimension."""
     own, kernel = sizes_of(tensor), sizes_of(weight)
     count = len(kernel) - 2
     if len(own) not in (count + 1, count + 2) or count < 1:
@@ -70,7 +70,7 @@ def pooled(
 
 
 def padded(tensor: Value, padding: Value) -> Value:
-    """Pad both ends; pairs of numbers for the last dimensions, the last one first."""
+    """Pad both ends of the last dimensions; the pairs begin with the last dimension."""
     sizes, pads = list(sizes_of(tensor)), numbers_of(padding)
     if len(pads) % 2 or len(pads) // 2 > len(sizes):
         raise IllegalSizesError(f"{len(pads)} numbers do not pad {shown(sizes)}")
@@ -80,7 +80,7 @@ def padded(tensor: Value, padding: Value) -> Value:
 
 
 def columns(tensor: Value, kernel: Value, dilation: Value, padding: Value, stride: Value) -> Value:
-    """The windows of an image as columns."""
+    """Unfold an image into columns."""
     own = sizes_of(tensor)
     widths = numbers_of(kernel, 2)
     counts = pooled(own, widths, stride, padding, dilation, False, 2)[-2:]
@@ -94,7 +94,7 @@ def from_columns(tensor: Value, output: Value, kernel: Value) -> Value:
 
 
 def shuffled(tensor: Value, factor: Value, is_larger: Value) -> Value:
-    """Channels as pixels, or pixels as channels."""
+    """Move channels to pixels, or pixels to channels."""
     own, by = sizes_of(tensor), whole_number(factor)
     if len(own) < 3:
         raise IllegalSizesError(f"{shown(own)} is not an image")
