@@ -10,6 +10,7 @@ from derivlint.repair.judge import Judge
 from derivlint.rules import load_rules
 from derivlint.schema import load_index
 from derivlint.source import SourceFile
+from derivlint.verify.runner import QUICK, RunOptions
 from tests.conftest import packaged_folder
 from tests.repairs.campaign import Campaign
 
@@ -21,6 +22,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--kinds", default="", help="kinds, separated by commas")
     parser.add_argument("--every", action="store_true", help="show all, not only those without a right candidate first")
+    parser.add_argument("--verify", action="store_true", help="run the candidates in the installed PyTorch as well")
     arguments = parser.parse_args()
     source = SourceFile.read(packaged_folder() / "autograd" / "derivatives.yaml")
     model = build_model(source, load_index())
@@ -30,6 +32,8 @@ def main() -> None:
     for outcome in campaign.run(arguments.seed, arguments.count, kinds):
         if arguments.every or not outcome.is_first:
             print(outcome.shown(), flush=True)
+    if arguments.verify:
+        campaign.run_in_torch(RunOptions(QUICK, jobs=1))
     print(campaign.report())
 
 

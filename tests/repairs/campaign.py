@@ -8,14 +8,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.typed import seed_names
 from derivlint.formula import Edit, apply_edits
 from derivlint.model import DerivativeFormula, Model
-from derivlint.repair.equality import Equality, compare_formulas
-from derivlint.repair.judge import Judge
+from derivlint.repair.candidates import Target
+from derivlint.repair.equality import Equality, compare_formulas, spelling
+from derivlint.repair.judge import Judge, edits_for
 from derivlint.repair.suggest import Suggestion, suggest, targets_in
 from derivlint.source import SourceFile
+from derivlint.verify.runner import RunOptions
+from derivlint.verify.suggestions import run_suggestions
 from tests.mutators.formula_slips import FORMULA_SLIPS
 from tests.mutators.meaning import OPERATORS, Subject
 
@@ -47,12 +52,16 @@ class Outcome:
         suggestion: the suggestion.
         equalities: for each candidate whether it equals the formula as it was.
         seconds: the processor time of it.
+        runs: for candidates that were run in PyTorch the reason why they were not compared, or empty.
+        refuted: the candidates that finite differences refute, each with the finding.
     """
 
     wrong: WrongFormula
     suggestion: Suggestion
     equalities: tuple[Equality, ...]
     seconds: float
+    runs: dict[str, str] = field(default_factory=dict)
+    refuted: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_first(self) -> bool:
@@ -153,6 +162,35 @@ class Campaign:
                 self.outcomes.append(outcome)
                 yield outcome
 
+    def run_in_torch(self, options: RunOptions) -> None:
+        """Compare the candidates that are not written like the right formula with finite differences."""
+        pending = [(outcome, self._to_run(outcome)) for outcome in self.outcomes]
+        pending = [(outcome, suggestion) for outcome, suggestion in pending if suggestion.candidates]
+        while pending:
+            # one formula of each entry at a time
+            batch = {item.wrong.formula.entry.index: (item, suggestion) for item, suggestion in reversed(pending)}
+            ran = run_suggestions(self.model, [suggestion for _, suggestion in batch.values()], options)
+            for (outcome, _), suggestion in zip(batch.values(), ran, strict=True):
+                outcome.refuted = dict(suggestion.refuted)
+                outcome.runs = {
+                    item.candidate.text: item.run.reason for item in suggestion.candidates if item.run is not None
+                }
+            done = {id(outcome) for outcome, _ in batch.values()}
+            pending = [item for item in pending if id(item[0]) not in done]
+
+    def _to_run(self, outcome: Outcome) -> Suggestion:
+        """The suggestion for the right formula in the file as it is, without candidates that are written like it."""
+        formula = outcome.wrong.formula
+        target = Target(formula.body, formula.key_text, formula)
+        right = spelling(formula.text or "")
+        candidates = []
+        for item in outcome.suggestion.candidates:
+            candidate = replace(item.candidate, edits=())
+            edits = edits_for(target, candidate, self.model.source.text)
+            if edits and spelling(candidate.text) != right:
+                candidates.append(replace(item, candidate=candidate, edits=edits))
+        return Suggestion(target, tuple(candidates))
+
     def report(self) -> str:
         """The figures, by kind of slip."""
         outcomes = self.outcomes
@@ -163,6 +201,7 @@ class Campaign:
         shown = Counter(equality.value for item in outcomes for equality in item.equalities)
         seconds = sorted(item.seconds for item in outcomes)
         lines.append(f"candidates shown: {dict(shown)}")
+        lines += _torch_report(outcomes)
         lines.append(f"seconds: median {seconds[len(seconds) // 2]:.2f}, p95 {seconds[len(seconds) * 95 // 100]:.2f}")
         return "\n".join(lines)
 
@@ -171,3 +210,18 @@ def _row(name: str, outcomes: Sequence[Outcome]) -> str:
     among = sum(item.is_among for item in outcomes)
     first = sum(item.is_first for item in outcomes)
     return f"{name:28} {len(outcomes):6} {among / len(outcomes):8.0%} {first / len(outcomes):6.0%}"
+
+
+def _torch_report(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """The candidates that were run in PyTorch; those that are written like the right formula were not."""
+    reasons = Counter(reason for item in outcomes for reason in item.runs.values())
+    n_compared = reasons.pop("", 0)
+    refuted = [(item, text, message) for item in outcomes for text, message in item.refuted.items()]
+    if not (n_compared or refuted or reasons):
+        return
+    total = sum(len(item.equalities) for item in outcomes)
+    yield f"in PyTorch: {len(refuted)} of {total} refuted, {n_compared} right, {reasons.total()} not compared"
+    yield from (f"    {number} not compared: {reason}" for reason, number in reasons.most_common())
+    for item, text, message in refuted:
+        formula = item.wrong.formula
+        yield f"    refuted: {formula.entry.operator}: {formula.key_text}: {text}: {message}"
