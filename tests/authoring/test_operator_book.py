@@ -23,6 +23,8 @@ EXPRESSIONS = (
     "lerp(x, y, 0.3)", "addmm(b, x, y)", "linear(x, w, b)", "huber_loss(x, y)", "binary_cross_entropy(x, y)",
     "xlogy(x, y)", "x.amax({1})", "x.lgamma()", "at::stack({x, y}, 0)", "glu(x)", "at::kl_div(x, y)",
     "x.masked_select(mask)", "x.scatter_add(0, index, y)",
+    "logit(x, 1e-6)", "x.roll(1, 0)", "x.roll({1})", "embedding(x, indices)", "at::index(x, {index})", "copysign(x, y)",
+    "fmod(x, y)",
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
@@ -19,6 +19,7 @@ from derivlint.graph.operators import GRAPH_TYPES
 from derivlint.graph.passes import drop_sum_to_size, eliminate_dead_code, inline_linear_blocks, optimize, simplify
 from derivlint.graph.types import TENSOR, GraphError, GraphType, UnknownOperatorError, complex_tensor
 from derivlint.lint.wording import did_you_mean
+from derivlint.model.keys import NON_DIFFERENTIABLE
 from derivlint.operators import Book
 from derivlint.project.errors import InputError
 from derivlint.schema import Argument, BaseType
@@ -53,15 +54,24 @@ class Deriver:
         entries: the formulas of the operators that expressions call.
     """
 
-    def __init__(self, entries: Entries, *, is_complex: bool = False, has_one_shape: bool = False) -> None:
+    def __init__(
+        self,
+        entries: Entries,
+        constants: Collection[str] = (),
+        *,
+        is_complex: bool = False,
+        has_one_shape: bool = False,
+    ) -> None:
         """Create the deriver.
 
         Args:
             entries: the formulas of the operators that expressions call.
+            constants: the names of tensors without gradient.
             is_complex: whether tensors may be complex.
             has_one_shape: whether all combined tensors have the same shape, so that nothing is broadcast.
         """
         self.entries = entries
+        self._constants = constants
         self._has_one_shape = has_one_shape
         self._tensor = complex_tensor() if is_complex else TENSOR
         self._sizes = SizesOf()
@@ -112,8 +122,8 @@ class Deriver:
         Raises:
             InputError: it cannot be derived.
         """
-        tensors = [value.name for value in graph.inputs if value.type.is_tensor]
-        inputs = {item: self._sizes.of_input(item) for item in tensors}
+        tensors = self._differentiable(graph)
+        inputs = {value.name: self._sizes.of_input(value.name) for value in graph.inputs if value.type.is_tensor}
         gradients = self._gradients(graph, tensors, inputs)
         if inline:
             formulas = {wrt: self._expression(gradient, {}) for wrt, gradient in gradients.items()}
@@ -123,6 +133,8 @@ class Deriver:
         inputs[GRAD_OUTPUT] = self._sizes.of(graph, inputs)[graph.outputs[0]]
         formulas, backward_operators = {}, []
         for wrt, gradient in gradients.items():
+            if _is_zero(gradient.outputs[0]):
+                continue
             backward = f"{name}_{wrt}_backward" if len(tensors) > 1 else f"{name}_backward"
             formulas[wrt] = f"{backward}({', '.join([GRAD, *(item.name for item in arguments)])})"
             backward_operators.append(self._backward(backward, gradient, arguments, inputs))
@@ -145,7 +157,7 @@ class Deriver:
 
     def _second_derivatives(self, name: str, graph: Graph, inputs: Mapping[str, Sizes]) -> dict[str, str]:
         """Return the gradients of a gradient operator; those that cannot be derived or are too long raise."""
-        tensors = [value.name for value in graph.inputs if value.type.is_tensor]
+        tensors = self._differentiable(graph)
         refusal = f'not_implemented("{name}")'
         formulas = {}
         try:
@@ -193,9 +205,10 @@ class Deriver:
         inputs: Mapping[str, Sizes],
     ) -> DerivedOperator:
         schema = f"{name}({', '.join(map(str, arguments))}) -> Tensor"
-        tensors = [value.name for value in graph.inputs if value.type.is_tensor]
+        tensors = self._differentiable(graph)
         lines = [f"- name: {schema}"]
         lines += [f"  {wrt}: {gradients.get(wrt, f'zeros_like({wrt})')}" for wrt in tensors]
+        lines += [f"  {value.name}: {NON_DIFFERENTIABLE}" for value in graph.inputs if value.name in self._constants]
         try:
             lines.append(f"  result: {self._tangent(graph, tensors, inputs)}")
         except GraphError as error:
@@ -214,6 +227,8 @@ class Deriver:
         if len(tangents.outputs) < 2:
             raise GraphError("the result has no derivative by its arguments")
         tangent = self._single(tangents, 1, sizes)
+        if _is_zero(tangent.outputs[0]):
+            raise GraphError("the derivative of the result is zero")
         (text,) = Printer(tangent, self.entries.operators, {name: name + PRIMAL for name in tensors}).expressions()
         # a tangent must be neither an argument's tangent itself nor a view of it
         return f"{text}.clone()" if _shares_memory(tangent.outputs[0]) else text
@@ -222,12 +237,19 @@ class Deriver:
         (text,) = self._guarded(lambda: Printer(graph, self.entries.operators, names).expressions())
         return text
 
+    def _differentiable(self, graph: Graph) -> list[str]:
+        return [value.name for value in graph.inputs if value.type.is_tensor and value.name not in self._constants]
+
     @staticmethod
     def _guarded(work: Callable[[], Result]) -> Result:
         try:
             return work()
         except GraphError as error:
             raise InputError(f"cannot derive the gradient: {error}") from error
+
+
+def _is_zero(value: GraphValue) -> bool:
+    return value.node is not None and operator_name(value.node) == "zeros_like"
 
 
 def _shares_memory(value: GraphValue) -> bool:

@@ -191,7 +191,8 @@ def _schema(request: OperatorRequest, natives: NativeFunctions) -> str:
 def _derived(request: OperatorRequest, signature: OperatorSignature, entries: Entries) -> list[DerivedOperator]:
     if len(signature.outputs) != 1:
         raise InputError("an expression has one output")
-    deriver = Deriver(entries, is_complex=request.is_complex, has_one_shape=request.has_one_shape)
+    constants = [argument.name for argument in signature.integral]
+    deriver = Deriver(entries, constants, is_complex=request.is_complex, has_one_shape=request.has_one_shape)
     graph = deriver.graph(request.forward, signature.arguments)
     name = str(signature.schema.name)
     if signature.schema.name.overload and not request.inline:

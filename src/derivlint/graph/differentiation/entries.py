@@ -18,7 +18,7 @@ from derivlint.model.keys import DEFAULT, RESULT
 from derivlint.operators import Book
 from derivlint.operators.book import BOOK_OF_DERIVATIVES
 from derivlint.operators.reference.definitions import Definition, DefinitionKind, composite_named, operator_named
-from derivlint.schema import Argument, NativeFunction, NativeFunctions
+from derivlint.schema import Argument, ListType, NativeFunction, NativeFunctions
 from derivlint.source import SourceFile
 
 #: Operators with discrete results: comparisons, booleans, counts and indices.
@@ -90,7 +90,10 @@ class Entries:
         for index, argument in enumerate(bound.function.schema.arguments.flat_non_out):
             if index < passed:
                 values.append((argument, node.inputs[index]))
-                items[argument.name] = item_of(node.inputs[index])
+                item = item_of(node.inputs[index])
+                size = argument.type.size if isinstance(argument.type, ListType) else None
+                # a list of a declared size accepts one number
+                items[argument.name] = [item] * size if size and isinstance(item, int) else item
             else:
                 items[argument.name] = default_of(argument)
         return NodeArguments(bound.function, items, tuple(values))

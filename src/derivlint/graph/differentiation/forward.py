@@ -138,13 +138,14 @@ class _Forward:
         names.update(outputs)
         self._builder.origin = None
         text = " ".join(forward.formula for forward in forwards)
+        ignored = self._entries.ignored(function)
         for argument, value in arguments.values:
             if argument.type.is_tensor_like and value.type.is_tensor:
                 names[argument.name + PRIMAL] = value
                 if argument.name + TANGENT in text:
                     names[argument.name + TANGENT] = self._tangent(value)
             elif argument.type.is_tensor_like:
-                if value in self._prepared.requires_grad:
+                if value in self._prepared.requires_grad and argument.name not in ignored:
                     raise GraphError(f'the tangents of the list "{argument.name}" are not followed')
                 names[argument.name + PRIMAL] = names[argument.name + TANGENT] = arguments.items[argument.name]
         for forward in forwards:
