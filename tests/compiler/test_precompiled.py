@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from derivlint.compiler.gxx import CompilerError, Toolchain, find_compiler, run
-from derivlint.compiler.precompiled import KEPT, precompiled_header
+from derivlint.compiler.precompiled import MAX_FOLDERS, precompiled_header
 
 COMPILERS = [name for name in ("clang++", "g++") if find_compiler(name) is not None]
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="there is no C++ compiler")
@@ -81,6 +81,6 @@ def test_what_an_interrupt_ended_is_tried_again(
 def test_only_the_headers_used_last_are_kept(toolchain: Toolchain, tmp_path: Path) -> None:
     """Each takes hundreds of megabytes for PyTorch."""
     place = tmp_path / "headers"
-    for number in range(KEPT + 2):
+    for number in range(MAX_FOLDERS + 2):
         assert precompiled_header(place, toolchain, f"{HEADER}// {number}\n", ["-O0"])
-    assert len([*place.iterdir()]) == KEPT
+    assert len([*place.iterdir()]) == MAX_FOLDERS

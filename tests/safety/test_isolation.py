@@ -17,7 +17,14 @@ import torch
 
 import derivlint
 from derivlint.compiler import children
-from derivlint.compiler.children import KEPT, LINES, QUOTED, PythonChild, ended_by_interrupt, quoted
+from derivlint.compiler.children import (
+    MAX_QUOTED,
+    MAX_QUOTED_LINES,
+    STDERR_BYTES,
+    PythonChild,
+    ended_by_interrupt,
+    quoted,
+)
 from derivlint.compiler.gxx import CompilerError, run
 from tests.safety.verifying import SCRIPT, Place, place_in
 from tests.sampling import sample
@@ -126,25 +133,27 @@ def test_what_a_child_says_is_kept_in_one_line_that_can_be_shown() -> None:
     """The end of it, of a traceback the last line, without control characters, and not too long."""
     assert quoted(b"") == ""
     assert quoted(b"one\n\ntwo  \n") == "one; two"
-    assert quoted(b"\n".join(b"%d" % number for number in range(9))) == "; ".join(map(str, range(9 - LINES, 9)))
+    assert quoted(b"\n".join(b"%d" % number for number in range(9))) == "; ".join(
+        map(str, range(9 - MAX_QUOTED_LINES, 9))
+    )
     traceback = b"Traceback (most recent call last):\n  File\n    a\nKeyError: 1\n"
     assert quoted(traceback) == "KeyError: 1"
     assert quoted(b"before\n" + traceback + b"  more\n" + b"after\n" * 5) == "KeyError: 1; more; after"
     assert quoted(b"Traceback (most recent call last):\n") == "Traceback (most recent call last):"
     assert quoted(b"\x1b[31m::error::\xff\r\xe2\x80\xae") == "\\x1b[31m::error::\ufffd; \\u202e"
-    assert quoted(b"x" * 5000) == "x" * QUOTED + "..."
+    assert quoted(b"x" * 5000) == "x" * MAX_QUOTED + "..."
 
 
 def test_not_all_that_a_child_says_is_kept(elsewhere: Path) -> None:
     """However much it is."""
-    code = f"import os\nfor _ in range(100): os.write(2, b'x' * {KEPT})\nos.write(2, b'end')"
+    code = f"import os\nfor _ in range(100): os.write(2, b'x' * {STDERR_BYTES})\nos.write(2, b'end')"
     child = PythonChild("tests.safety.reporting", "where")
     child.end()
     with subprocess.Popen([sys.executable, "-I", "-c", code], stderr=subprocess.PIPE) as process:
         child.process = process
         child._tail.clear()
         child._listen()
-    assert len(child._tail) == KEPT
+    assert len(child._tail) == STDERR_BYTES
     assert child._tail.endswith(b"end")
 
 

@@ -44,7 +44,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     """Three right entries with recorded inputs, and children that are forks of this process."""
     fork_children(monkeypatch)
     monkeypatch.setattr(process, "IDLE", 5.0)
-    monkeypatch.setattr(children, "LOOK", 0.5)
+    monkeypatch.setattr(children, "HANG_PERIOD", 0.5)
     tensor = torch.rand(3, dtype=torch.float64) + 0.5
 
     def recorded(

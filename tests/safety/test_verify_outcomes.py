@@ -135,7 +135,7 @@ def test_where_the_process_that_forks_ends_everything_left_is_not_checked(
 ) -> None:
     """Its own end is not the end of a report; the reason has what it said."""
     odd.setenv("MISHAPS", f"server={mishap}")
-    odd.setattr(children, "LOOK", 0.5)
+    odd.setattr(children, "HANG_PERIOD", 0.5)
     status, stdout, _ = place.verify("--all", "--output-format", "json")
     assert status == 4
     assert {item["why"] for item in unchecked(stdout).values()} == {MISHAPS[mishap][0]}

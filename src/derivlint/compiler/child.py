@@ -38,7 +38,7 @@ def _watch(lifeline: int, end: Callable[[], None]) -> None:
 
 
 def end_with_parent(lifeline: int, parent: int) -> None:
-    """Make this process end with its parent, for whatever reason that ends.
+    """Make this process end when its parent ends, for any reason.
 
     Args:
         lifeline: the reading end of a pipe that the parent keeps open without writing.

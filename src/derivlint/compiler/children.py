@@ -19,18 +19,16 @@ from pathlib import Path
 
 #: The working folder of processes, which exists and has no files of the user.
 NEUTRAL = os.path.abspath(os.sep)
-#: The number of bytes kept of a process's standard error.
-KEPT = 8192
-#: The maximum length of a quotation of it.
-QUOTED = 400
-#: The maximum number of quoted lines.
-LINES = 3
+#: The number of retained bytes of a process's standard error.
+STDERR_BYTES = 8192
+#: The maximum number of characters and of lines in a quotation of standard error.
+MAX_QUOTED, MAX_QUOTED_LINES = 400, 3
 #: Seconds between two checks whether a process hangs.
-LOOK = 5.0
-#: A waiting process hangs if it uses less than this fraction of a processor.
-LEAST = 0.01
-#: The factor on the time limit if the system does not report processor usage.
-BLIND = 10.0
+HANG_PERIOD = 5.0
+#: The fraction of a processor below which a silent process counts as idle.
+IDLE_USAGE = 0.01
+#: The factor on the idle limit if the system does not report processor usage.
+UNKNOWN_USAGE_FACTOR = 10.0
 _BEGINNING = Path(__file__).with_name("child.py")
 _lock = threading.Lock()
 _ends: list[Callable[[], None]] = []
@@ -83,18 +81,15 @@ class PythonChild:
         with contextlib.suppress(OSError, ValueError):
             while data := os.read(self.process.stderr.fileno(), 1 << 16):
                 self._tail += data
-                del self._tail[:-KEPT]
+                del self._tail[:-STDERR_BYTES]
 
     def stderr_text(self) -> str:
-        """Return the end of its standard error as one printable line.
-
-        Complete only after it has ended.
-        """
+        """Return the end of its standard error as one printable line; complete only after the process has ended."""
         self._listener.join(timeout=1.0)
         return quoted(bytes(self._tail))
 
     def end(self) -> int:
-        """End the process group if it still runs; returns the exit status, negative for a signal."""
+        """End the process group if it still runs, and return the exit status, negative for a signal."""
         self._end.close()
         status = self.process.wait()
         self._listener.join(timeout=1.0)
@@ -108,7 +103,7 @@ class PythonChild:
 def _command(module: str, arguments: Sequence[str], lifeline: int) -> list[str]:
     package = sys.modules[__name__.partition(".")[0]]
     start_folder = ""
-    # it may be deleted
+    # the current folder may have been deleted
     with contextlib.suppress(OSError):
         start_folder = os.path.realpath(os.getcwd())
     task = {
@@ -130,7 +125,7 @@ def _command(module: str, arguments: Sequence[str], lifeline: int) -> list[str]:
 
 
 class HungError(Exception):
-    """A process neither ends nor sends anything, and uses no processor time."""
+    """A process that neither ends nor sends messages nor uses processor time."""
 
 
 class HangDetector:
@@ -138,7 +133,7 @@ class HangDetector:
 
     Args:
         pid: the process.
-        idle: the seconds without message and processor usage after which it hangs.
+        idle: the number of seconds without messages and processor usage after which it counts as hung.
     """
 
     def __init__(self, pid: int, idle: float) -> None:
@@ -158,15 +153,15 @@ class HangDetector:
             return False
         used, is_runnable = _usage(self._pid)
         if used is None or self._used is None:
-            return waited > BLIND * self._idle
-        if is_runnable or used - self._used >= LEAST * waited:
+            return waited > UNKNOWN_USAGE_FACTOR * self._idle
+        if is_runnable or used - self._used >= IDLE_USAGE * waited:
             self.reset()
             return False
         return True
 
 
 def _usage(pid: int) -> tuple[float | None, bool]:
-    """The processor time of a process in seconds, or None if unknown, and whether it waits for a processor."""
+    """Return the processor time of a process in seconds, or None if unknown, and whether it waits for a processor."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             # the program name may contain any characters, including blanks and brackets
@@ -188,7 +183,7 @@ def lines_of(child: PythonChild, idle: float) -> Iterator[bytes]:
     hang_detector = HangDetector(child.process.pid, idle)
     rest = b""
     while True:
-        if not select.select([pipe], [], [], LOOK)[0]:
+        if not select.select([pipe], [], [], HANG_PERIOD)[0]:
             if hang_detector.is_hanging():
                 raise HungError
             continue
@@ -207,7 +202,7 @@ def processors() -> int:
 
 
 class ProcessGroup:
-    """Concurrent commands with one purpose, which are ended together."""
+    """Concurrent commands that are ended together."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -216,7 +211,7 @@ class ProcessGroup:
 
     @contextmanager
     def running(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
-        """Add a process to the group while the block runs; it is ended at once if the group was."""
+        """Add a process to the group while the block runs; if the group has been ended, end it at once."""
         with self._lock:
             self._processes.add(process)
             if self._is_over:
@@ -302,9 +297,9 @@ def _running(end: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def ended_by_interrupt() -> Iterator[None]:
-    """While the block runs, Ctrl-C ends all started processes, including those that other threads wait for.
+    """End all started processes on Ctrl-C while the block runs, including those that other threads wait for.
 
-    Otherwise the program would wait for those threads. An ignored interrupt, as in background jobs, stays ignored.
+    Otherwise the program would wait for these threads. An ignored interrupt, as in background jobs, stays ignored.
     """
     global _interrupted
     is_ours = (
@@ -347,10 +342,10 @@ def quoted(data: bytes) -> str:
     tracebacks = [place for place, line in enumerate(lines) if line.startswith("Traceback ")]
     after = lines[tracebacks[-1] + 1 :] if tracebacks else []
     error = next((place for place, line in enumerate(after) if not line[0].isspace()), None)
-    chosen = lines[-LINES:] if error is None else after[error : error + LINES]
+    chosen = lines[-MAX_QUOTED_LINES:] if error is None else after[error : error + MAX_QUOTED_LINES]
     text = "; ".join(map(str.strip, chosen))
     shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
-    return shown if len(shown) <= QUOTED else f"{shown[:QUOTED]}..."
+    return shown if len(shown) <= MAX_QUOTED else f"{shown[:MAX_QUOTED]}..."
 
 
 def ended(status: int) -> str:
@@ -363,7 +358,7 @@ def ended(status: int) -> str:
 
 
 def signal_name(number: int) -> str:
-    """The name of a signal; real-time signals have numbers only."""
+    """Return the name of a signal; real-time signals have only numbers."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -31,12 +31,12 @@ def compiler_diagnostics(
     includes: Sequence[Path] = (),
     progress: Callable[[str], None] = lambda message: None,
 ) -> list[Diagnostic]:
-    """Compile the formulas; yields one diagnostic for each compiler error in a formula.
+    """Compile the formulas, and return one diagnostic for each formula with a compiler error.
 
     Args:
         model: the model.
         toolchain: the compiler and the headers.
-        reported: the entries, dispatch keys and keys of formulas with errors already.
+        reported: the entry, dispatch key and key of each formula with an error of a rule; they get no diagnostic.
         includes: headers of the user.
         progress: called with the current step.
 
@@ -62,7 +62,7 @@ def compiler_diagnostics(
 
 
 def is_made_of(formula: DerivativeFormula, refused: Collection[DerivativeFormula]) -> bool:
-    """Whether a formula is automatic and derived from one with an error."""
+    """Whether a formula is automatic and derived from a formula with an error."""
     return formula.auto is not None and any(
         source in refused for source in formula.body.formulas if source.auto is None
     )
@@ -89,7 +89,7 @@ def _diagnostic(model: Model, refusal: CompilerRefusal) -> Diagnostic:
 
 
 def _place(refusal: CompilerRefusal) -> Span:
-    """The word at the compiler's position, or the whole formula."""
+    """Return the span of the word at the compiler's position, or of the whole formula."""
     formula, offset = refusal.evaluation.written, refusal.offset
     if offset is None:
         return formula.value_span
@@ -104,7 +104,8 @@ def _place(refusal: CompilerRefusal) -> Span:
 # ---- diagnostics
 
 
-#: The maximum number of rounds: a broken template is only reported at its first use, so others show in later rounds.
+#: The maximum number of compiler runs: an error in a template is only reported at its first use, so later runs find its
+#: other uses.
 ROUNDS = 4
 _PLACE = re.compile(rf"({FORMULA}|{CONSUMER})(\d+)$")
 _IN_UNIT = re.compile(rf"(?:{FORMULA}|{CONSUMER})\d+:")
@@ -125,7 +126,7 @@ class CompilerRefusal(Struct, frozen=True):
 
 
 def _options(compiler: Compiler) -> tuple[str, ...]:
-    """The option for columns in bytes, the default of clang."""
+    """Return the options for syntax checks with columns in bytes, Clang's default."""
     return compiler.reading if compiler.is_clang else (*compiler.reading, "-fdiagnostics-column-unit=byte")
 
 
@@ -136,7 +137,7 @@ def refusals(
     includes: Sequence[Path] = (),
     progress: Callable[[str], None] = lambda message: None,
 ) -> list[CompilerRefusal]:
-    """Compile expressions; returns the errors, one for each expression.
+    """Compile expressions, and return the first error of each rejected one.
 
     Args:
         toolchain: the compiler and the headers.
@@ -172,7 +173,7 @@ def _judge(
 def _compile(
     toolchain: Toolchain, numbered: list[tuple[int, Evaluation]], includes: Sequence[Path]
 ) -> tuple[dict[int, CompilerRefusal], bool]:
-    """Return the errors, and whether they are complete: other uses of a broken template are not reported."""
+    """Return the errors, and whether they are complete: of a broken template, only the first use is reported."""
     if not numbered:
         return {}, True
     by_number = dict(numbered)
@@ -213,7 +214,7 @@ def _compile(
 
 
 def _offset(text: str, line: int, column: int) -> int | None:
-    """The offset of a position given by line and byte."""
+    """Return the offset of a position given by line and byte column, or None outside of the text."""
     lines = text.split("\n")
     if not 0 < line <= len(lines):
         return None

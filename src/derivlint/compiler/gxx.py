@@ -1,4 +1,4 @@
-"""Runs a C++ compiler with the headers of an installed PyTorch.
+"""Runs a C++ compiler, g++ or Clang, with the headers of an installed PyTorch.
 
 No shell is involved, only derivlint's own programs are linked, and every run has a time limit.
 """
@@ -96,11 +96,11 @@ class ProcessResult(Struct, frozen=True):
 
 
 def find_compiler(name: str | None = None) -> Compiler | None:
-    """The compiler of that name or path, else of ``$CXX``, else ``g++``, or None if none of them runs."""
+    """Return the compiler with a name or path, by default ``$CXX``, else ``g++``; None if it does not run."""
     path = shutil.which(name or os.environ.get("CXX") or DEFAULT_COMPILER)
     if path is None:
         return None
-    # it runs in other working folders
+    # compilers run in other working folders
     path = os.path.abspath(path)
     try:
         done = run([path, "--version"], timeout=30.0)
@@ -111,7 +111,7 @@ def find_compiler(name: str | None = None) -> Compiler | None:
 
 
 def torch_includes() -> list[Path] | None:
-    """The directories of the headers of the installed torch, which is not imported, or None if there are none."""
+    """Return the directories of the installed torch's headers without importing it, or None without headers."""
     try:
         spec = find_spec("torch")
     except (ImportError, ValueError):
@@ -124,7 +124,7 @@ def torch_includes() -> list[Path] | None:
 
 
 def headers_version(includes: Sequence[Path]) -> str | None:
-    """The version of PyTorch declared in headers, or None."""
+    """Return the version of PyTorch that headers declare, or None."""
     for directory in includes:
         for name in ("torch/headeronly/version.h", "torch/csrc/api/include/torch/version.h", "torch/version.h"):
             try:
@@ -140,12 +140,12 @@ def headers_version(includes: Sequence[Path]) -> str | None:
 def find_toolchain(
     name: str | None = None, includes: Sequence[Path] | None = None, *, fastest: bool = False
 ) -> Toolchain:
-    """The compiler with a name, with the given headers or those of the installed torch.
+    """Return a compiler with PyTorch's headers.
 
     Args:
         name: the name or path; by default ``$CXX``, else ``g++``.
-        includes: the directories of headers.
-        fastest: whether Clang is the default if installed.
+        includes: the directories of headers; by default those of the installed torch.
+        fastest: whether Clang, if installed, is the default.
 
     Raises:
         CompilerError: there is no such compiler, or there are no headers.
@@ -164,13 +164,13 @@ def find_toolchain(
 
 
 def compile_command(toolchain: Toolchain, *arguments: str) -> list[str]:
-    """The command that compiles with PyTorch's options."""
+    """Return the command that compiles with PyTorch's options."""
     includes = [f"-I{directory}" for directory in toolchain.includes]
     return [str(toolchain.compiler.path), *PYTORCH_FLAGS, *includes, *arguments]
 
 
 def first_error(messages: str) -> str:
-    """The first error in a compiler's messages, or the first line."""
+    """Return the first error in a compiler's output, or the first line."""
     lines = messages.splitlines()
     return next((line for line in lines if "error:" in line), lines[0] if lines else "no reason given")
 
@@ -184,23 +184,23 @@ def run(
 ) -> ProcessResult:
     """Run a command, with messages in English.
 
-    It is ended with its children on a timeout, and when this process ends.
+    The command and its children end on a timeout, and with this process.
 
     Args:
         command: the command, with an absolute path.
         folder: its working folder; by default a neutral one.
         timeout: the time limit in seconds.
-        processes: the group of commands with which it is ended.
+        processes: the group of commands that it is ended with.
 
     Raises:
-        CompilerError: it could not be started or did not end in time.
+        CompilerError: the command cannot be started or does not end in time.
     """
     try:
         os.stat(command[0])
         if not os.access(command[0], os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
-        # the guarding process could not report that
+        # the intermediate process (child.py) could not report this error
         raise CompilerError(f'cannot run "{command[0]}": {error.strerror}') from error
     try:
         with running_command(command, folder) as process, (processes or ProcessGroup()).running(process):

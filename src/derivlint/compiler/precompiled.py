@@ -15,10 +15,10 @@ from pathlib import Path
 from derivlint.compiler.gxx import CompilerError, Toolchain, compile_command, run
 from derivlint.source import delete_oldest, is_own, locked, read_input, replace_file
 
-#: The number of stored header folders: each takes up to half a gigabyte.
-KEPT = 4
+#: The maximum number of stored header folders: each takes up to half a gigabyte.
+MAX_FOLDERS = 4
 HEADER = "precompiled.h"
-#: The file with the size, time and path of the precompiled header, or a mark that compiling it failed.
+#: The file with the stamp of the precompiled header (:func:`_stamp`), or with ``_FAILED`` if it cannot be compiled.
 _RECORD = "precompiled.txt"
 _FAILED = b"none"
 _CLANG = ("-fpch-instantiate-templates",)
@@ -31,17 +31,17 @@ def precompiled_header(
     options: Sequence[str],
     progress: Callable[[str], None] = lambda message: None,
 ) -> tuple[str, ...]:
-    """Return the options with which a unit begins with a header that is precompiled; make it if it is missing.
+    """Return the options that include a precompiled header at the start of a unit; precompile it if it is missing.
 
     Args:
         place: the private folder of headers; created if missing.
         toolchain: the compiler and PyTorch's headers.
         text: the header.
-        options: the options of the units, which must be equal for the header.
+        options: the options of the units, with which the header is compiled as well.
         progress: called with the current step.
 
     Returns:
-        the options; none if the header cannot be precompiled, for lack of memory or space, for example.
+        the options; empty if the header cannot be precompiled, for example for lack of memory.
     """
     library = toolchain.includes[0].parent / "lib" / "libtorch_cpu.so"
     try:
@@ -79,14 +79,14 @@ def _options(folder: Path, toolchain: Toolchain) -> tuple[str, ...]:
 def _is_made(
     folder: Path, toolchain: Toolchain, text: str, options: Sequence[str], progress: Callable[[str], None]
 ) -> bool:
-    """Whether the header is precompiled, now or by an earlier run."""
+    """Precompile the header unless an earlier run has; return whether it is precompiled."""
     target, record = _target(folder, toolchain), folder / _RECORD
     recorded = read_input(record) if is_own(record) else None
     if recorded == _FAILED:
         return False
     if recorded is not None and is_own(target) and recorded == _stamp(target):
         return True
-    delete_oldest(folder.parent, KEPT)
+    delete_oldest(folder.parent, MAX_FOLDERS)
     progress("precompiling PyTorch's headers, once for this PyTorch and compiler")
     replace_file(folder / HEADER, text.encode(), mode=0o600)
     unfinished = target.with_suffix(".new")
@@ -112,7 +112,7 @@ def _is_made(
 
 
 def _stamp(path: Path) -> bytes:
-    """Return the size, time and path of a file: fast even for large files, and different after truncation.
+    """Return the size, modification time and path of a file: a fast check that also detects truncation.
 
     Clang's headers name their source by its full path, so that they cannot be used elsewhere.
     """

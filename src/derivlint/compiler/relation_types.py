@@ -1,7 +1,7 @@
 """The types whose relations are tabulated: canonical names with their C++ spelling.
 
-They are the types of arguments, saved variables, helpers and results that formulas meet; conversions between templates
-over other types follow rules (:mod:`derivlint.cpp.expressions.conversion`).
+They are the types of arguments, saved variables, helpers and results in formulas. Conversions of templates over other
+types follow rules (:mod:`derivlint.cpp.expressions.conversion`).
 """
 
 from __future__ import annotations
@@ -79,14 +79,14 @@ _FIXED = ("array<bool,1>", "array<bool,2>", "array<bool,3>", "tuple<Tensor,Tenso
 
 
 def spelled(type: CppType) -> str:
-    """A canonical type in C++."""
+    """Spell a canonical type in C++."""
     if not type.arguments or type.text in _PLAIN:
         return _PLAIN.get(type.text, type.text)
     return f"{_TEMPLATES[type.head]}<{', '.join(map(spelled, type.arguments))}>"
 
 
 def relation_types() -> dict[str, str]:
-    """Every type of the table with its spelling, in the table's order."""
+    """Return the spelling of each tabulated type, in the order of the table."""
     templates = (
         template_type(head, [cpp_type(element)]) for head, elements in _ELEMENTS.items() for element in elements.split()
     )

@@ -1,11 +1,11 @@
-"""Generates C++ that evaluates formulas as the generated code does, for a compiler to check.
+"""Generates translation units that evaluate formulas as PyTorch's generated code does, for syntax checks.
 
 Each expression is in a function of its own, with the variables of the generated code as parameters, followed by the use
 of its value. The text of the expression is copied unchanged to separate lines, so that positions in compiler messages
 are positions in it.
 
-Expressions are data. One that could affect code outside of its function, by a directive or a bracket, is left out, so
-that the compiler does not reject the others because of it.
+An expression that could affect code outside of its function, by a directive or a bracket, is omitted, so that it causes
+no errors in others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from derivlint.formula.parsing.diagnose import bracket_problem
 from derivlint.formula.vocabulary import BAD, UNCLOSED_COMMENT, UNCLOSED_STRING
 from derivlint.model.generated.evaluation import Evaluation, Mode
 
-#: The file names in messages, before the number of the expression: for the expression, and for the code around it.
+#: The prefixes of file names in messages, before the number of the expression: the expression, and the code around it.
 FORMULA, CONSUMER = "formula_", "consumer_"
 
 #: PyTorch's declarations of the helpers, unless the user's checkout replaces them.
@@ -72,7 +72,7 @@ def source_of(evaluations: Iterable[tuple[int, Evaluation]], *, backward: bool, 
 
 
 def _includes(backward: bool, own: list[str]) -> str:
-    """The headers, those of the user last: they declare helpers, and may leave it to others to include PyTorch."""
+    """Return the includes; the user's headers come last, since they may rely on PyTorch's being included."""
     for name in own:
         if '"' in name or "\n" in name:
             raise CompilerError(f"no C++ can include a header of this name: {name!r}")
@@ -82,7 +82,7 @@ def _includes(backward: bool, own: list[str]) -> str:
     return "".join([*(f"#include <{name}>\n" for name in names), *(f'#include "{name}"\n' for name in own)])
 
 
-#: Tokens after which C++ may continue differently than expected; a "#" is a bad one.
+#: Tokens that may affect the code after them: unclosed ones, and unknown characters such as "#".
 _UNCONFINED = frozenset({BAD, UNCLOSED_STRING, UNCLOSED_COMMENT})
 _OPAQUE = frozenset({"STRING", "CHAR", "COMMENT", "LINE_COMMENT"})
 #: Text that the preprocessor treats specially: pragmas, raw strings, and alternative spellings of "#" and brackets.
@@ -110,7 +110,7 @@ def is_backward(evaluation: Evaluation) -> bool:
 
 
 def _function(number: int, evaluation: Evaluation, namespace: str) -> str:
-    """The function of one expression.
+    """Generate the function of one expression.
 
     It opens its own namespace: an unbalanced brace in an expression closes only that one.
     """

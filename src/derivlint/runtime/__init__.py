@@ -1,7 +1,9 @@
 """Building emitted extensions and loading them into the installed PyTorch.
 
-Begin with :mod:`derivlint.runtime.load`; ``build`` compiles with a cache, ``manifest`` refuses code emitted for another
-release, ``shipped`` finds the nodes that the installed PyTorch exports.
+The terms are the extension (``load``), an emitted folder built as a library; its manifest (``manifest``), with the
+release that it was emitted for; the translation unit (``build``), the input of one compiler run; and the shipped node
+(``shipped``), a node class that PyTorch's own library exports. Begin with :mod:`derivlint.runtime.load`; ``build``
+compiles with a cache, ``syntax`` checks sources only, and ``start`` begins the process of ``derivlint run``.
 """
 
 from derivlint.runtime.build import BuildError, Built, build, objects

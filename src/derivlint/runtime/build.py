@@ -1,8 +1,8 @@
-"""Building an extension: one run of the compiler for each unit, as many at a time as there are processors; the linker.
+"""Building an extension: parallel compilation of its translation units, then linking.
 
-Object files are named by a digest of all that the compiler reads, so that only what changed is compiled again; the
-object file of the loader is kept for all extensions. Units begin with a precompiled header where nothing is optimized.
-What the objects need and PyTorch's libraries hide is called through stubs (:mod:`derivlint.emit.helpers`).
+Object files are named by a digest of the compiler's input, so that only changed units are compiled again; all
+extensions share the object file of the loader. Without optimization, units begin with a precompiled header. Functions
+that PyTorch's libraries do not export are called through stubs (:mod:`derivlint.emit.helpers`).
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ LINKED = ("torch_cpu", "c10")
 BUILD_FOLDER = "build"
 #: The include folder that precedes PyTorch's headers, with the user's own helpers.
 FIRST_INCLUDED = "helpers"
-#: The source that is equal in every extension.
+#: The source that all extensions share.
 LOADER = "loader.cpp"
 #: The cache folders of precompiled headers, and of object files shared by extensions.
 HEADERS, SHARED_OBJECTS = "headers", "objects"
-#: The size below which sources compile faster than their headers, and are merged into one unit.
+#: The total size in bytes below which sources are merged into one unit, since their headers take longer to compile.
 SMALL = 64_000
 #: As in PyTorch's build: unexported symbols of headers belong to the library that compiles them.
 FLAGS = ("-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-fdiagnostics-color=never")
-#: g++ collects garbage only above this size in kilobytes; headers leave little, and collection takes a tenth of the
-#: time.
-HASTE = ("--param=ggc-min-heapsize=1048576",)
-#: Formulas call the user's own FunctionsManual even if PyTorch's library exports functions of that name.
+#: The heap size in kilobytes from which g++ collects garbage: below it, collection takes a tenth of the time and frees
+#: little.
+GCC_HEAP = ("--param=ggc-min-heapsize=1048576",)
+#: Calls of the user's own FunctionsManual bind to it even if PyTorch's library exports functions of these names.
 _LINK_FLAGS = ("-shared", "-Wl,-Bsymbolic-functions", "-Wl,-z,defs", "-Wl,-z,noexecstack")
-#: With bindings the linker only warns: Python's symbols are in the program that loads the library.
-_WARNS_OF_UNDEFINED = "-Wl,--warn-unresolved-symbols"
+#: With bindings, undefined symbols are warnings, since the loading program defines Python's.
+_WARN_UNDEFINED = "-Wl,--warn-unresolved-symbols"
 
 #: The names of build results; other files are never removed.
 _BUILT = re.compile(r"(?P<stem>.+)-[0-9a-f]{20}\.(?:o|so|S|d|cpp)")
@@ -95,10 +95,10 @@ _BETWEEN_NAMES = re.compile(r"(?<!\\)\s+|\\\n\s*")
 
 
 class BuildError(Exception):
-    """An extension cannot be built.
+    """An extension that cannot be built.
 
     Attributes:
-        output: the messages of the compiler or the linker; empty if they did not run.
+        output: the output of the compiler or linker; empty if neither ran.
     """
 
     def __init__(self, message: str, output: str = "") -> None:
@@ -107,11 +107,11 @@ class BuildError(Exception):
 
 
 class Unit(Struct, frozen=True):
-    """The input of one run of the compiler.
+    """A translation unit, the input of one compiler run.
 
     Attributes:
-        name: the beginning of the name of its object file.
-        sources: its sources, in their order.
+        name: the prefix of its object file's name.
+        sources: its sources, in order.
         digest: the digest of all files that the compiler reads.
     """
 
@@ -155,10 +155,10 @@ def build(
         build_folder: the folder of object files and the library; ``build`` in the folder by default.
         compiler: the name of the C++ compiler.
         optimize: the compiler's option for optimization.
-        objects: object files that are linked with those of the folder (:func:`compile_sources`).
+        objects: further object files to link (:func:`compile_sources`).
         includes: the first include folders.
-        header: the common beginning of sources, to precompile, or None.
-        processes: the compilers of several builds that end together.
+        header: the header to precompile, with which all sources begin, or None.
+        processes: the group of compiler processes of several builds, which are ended together.
         progress: called with the current step.
 
     Without Python's headers, the bindings are omitted: saved variables of nodes cannot be read in Python, and nothing
@@ -175,7 +175,7 @@ def build(
 def compile_sources(
     folder: Path, *, compiler: str | None = None, progress: Callable[[str], None] = lambda message: None
 ) -> tuple[Path, ...]:
-    """Compile the sources in a folder, reusing up-to-date results; returns the object files.
+    """Compile the sources in a folder, reusing up-to-date results, and return the object files.
 
     Args:
         folder: the folder of the sources and the manifest.
@@ -197,7 +197,7 @@ def objects(
     optimize: str = "-O2",
     progress: Callable[[str], None] = lambda message: None,
 ) -> list[str]:
-    """Compile an emitted folder for linking into another library; returns the paths of the object files.
+    """Compile an emitted folder for linking into another library, and return the paths of the object files.
 
     ``CppExtension("my_ops", sources, extra_objects=objects("generated"))`` links it with an extension of
     ``torch.utils.cpp_extension``.
@@ -226,7 +226,7 @@ def _builder(
     includes: Sequence[Path] = (),
     header: str | None = EMITTED,
 ) -> Iterator[_Builder]:
-    """Set up the build of a folder, and turn errors into build errors."""
+    """Set up the build of a folder, and convert errors to build errors."""
     if sys.platform != "linux":
         raise BuildError("extensions are built on Linux only; CMakeLists.txt builds them elsewhere")
     manifest = read_manifest(folder)
@@ -248,7 +248,7 @@ def _builder(
 
 
 def _make_private(place: Path) -> None:
-    """Create the build folder, which only this user may write to, since its results are loaded.
+    """Create the build folder, private to this user, since its libraries are loaded.
 
     Raises:
         BuildError: others can write to it.
@@ -276,8 +276,8 @@ class _Builder:
     ) -> None:
         self._folder, self._place, self._manifest = folder, place, manifest
         self._toolchain, self._optimize, self._progress = toolchain, optimize, progress
-        # they do not affect the code, nor the names of object files
-        self._haste = () if toolchain.compiler.is_clang else HASTE
+        # they do not affect code generation
+        self._heap_options = () if toolchain.compiler.is_clang else GCC_HEAP
         self._libraries = toolchain.includes[0].parent / "lib"
         self._python = python_headers()
         self._first = tuple(f"-I{include}" for include in includes)
@@ -312,7 +312,7 @@ class _Builder:
         return Built(library, todo, _count(stubs), self._without_bindings)
 
     def objects(self) -> list[Path]:
-        """Compile outdated units; returns all object files, including that of the stubs."""
+        """Compile outdated units and return all object files, including that of the stubs."""
         own = self.compile(ProcessGroup())
         stubs = self._library(own).with_suffix(".S")
         self._write_stubs(own, stubs)
@@ -324,21 +324,21 @@ class _Builder:
         return [*own, target]
 
     def _library(self, objects: Sequence[Path]) -> Path:
-        """Link the library from object files."""
+        """Return the path of the library, named by its object files."""
         return self._place / f"{self._manifest.target}-{_digest([str(path.name) for path in objects])}.so"
 
     def _target(self, unit: Unit) -> Path:
-        """The object file of a unit; that of the loader is shared by all extensions."""
+        """Return the object file of a unit; all extensions share that of the loader."""
         place = self._shared if unit.sources == (LOADER,) and self._shared is not None else self._place
         return place / f"{unit.name}-{unit.digest}.o"
 
     def _missing(self, units: Sequence[Unit]) -> list[Unit]:
-        """The units whose object files are missing, or older than a header of the author's."""
+        """Return the units whose object files are missing or outdated."""
         targets = ((unit, self._target(unit)) for unit in units)
         return [unit for unit, path in targets if not is_made_by_user(path) or self._is_outdated(path)]
 
     def _is_outdated(self, target: Path) -> bool:
-        """Whether an input of an object file has changed; emitted inputs are part of its name."""
+        """Whether a header of the author has changed since an object file was compiled; its name covers other input."""
         if self._manifest.authors is None:
             return False
         try:
@@ -353,7 +353,7 @@ class _Builder:
             return True
 
     def compile(self, processes: ProcessGroup) -> list[Path]:
-        """Compile outdated units until the first error; returns the object file of each unit."""
+        """Compile outdated units until the first error, and return the object file of each unit."""
         units = self._objects()
         todo = self._missing(units)
         beginning = self._beginning() if todo else ()
@@ -376,7 +376,7 @@ class _Builder:
             self._progress(f"compiling {', '.join(names)}")
 
     def _beginning(self) -> tuple[str, ...]:
-        """The options for units that begin with a precompiled header."""
+        """Return the options for units that begin with the precompiled header."""
         folder = cache_folder()
         if self._header is None or folder is None:
             return ()
@@ -384,11 +384,11 @@ class _Builder:
         return precompiled_header(folder / HEADERS, self._toolchain, self._header, options, self._progress)
 
     def _options(self) -> list[str]:
-        """The options that affect code generation."""
-        return [*FLAGS, f"-std={release_of(self._manifest.torch).standard}", self._optimize, *self._haste]
+        """Return the options for all units."""
+        return [*FLAGS, f"-std={release_of(self._manifest.torch).standard}", self._optimize, *self._heap_options]
 
     def _objects(self) -> list[Unit]:
-        """The units: emitted sources are one unit if their headers take longer to compile."""
+        """Return the units; small emitted sources are merged into one (``SMALL``)."""
         texts = {name: _read(self._folder / name) for name in self._sources}
         merged = [name for name in MERGED if name in texts]
         emitted = {name for name in texts if _EMITTED.fullmatch(name)}
@@ -408,7 +408,7 @@ class _Builder:
         return units
 
     def _common(self) -> list[bytes | str]:
-        """The input of all objects: PyTorch, the compiler, options, the precompiled header."""
+        """Return the input that all object files share: PyTorch, compiler, options, precompiled header."""
         torch_cpu = self._libraries / LIBRARY
         if not torch_cpu.is_file():
             raise BuildError(f'no "{LIBRARY}" in "{self._libraries}": torch has no library to link with')
@@ -452,7 +452,7 @@ class _Builder:
         if symbols.missing:
             names = ", ".join(sorted({base_name(name) or name for name in symbols.missing}))
             raise BuildError(
-                f"{LIBRARY} offers no {names}; emit with --helpers and the FunctionsManual.cpp of its release"
+                f"{LIBRARY} has no {names}; emit with --helpers and the FunctionsManual.cpp of its release"
             )
         text = stubs_source(symbols.symbols, machine_of(torch_cpu), LIBRARY)
         replace_file(target, text.encode(), durable=False)
@@ -466,7 +466,7 @@ class _Builder:
         command = [
             str(self._toolchain.compiler.path),
             *_LINK_FLAGS,
-            *([] if self._linked == LINKED else [_WARNS_OF_UNDEFINED]),
+            *([] if self._linked == LINKED else [_WARN_UNDEFINED]),
             *(str(path.resolve()) for path in objects),
             str(stubs.resolve()),
             f"-L{self._libraries}",
@@ -498,7 +498,7 @@ class _Builder:
 
 
 def _shared_objects() -> Path | None:
-    """The folder for object files of all extensions, or None without a cache."""
+    """Return the cache folder of shared object files, or None without a cache."""
     cache = cache_folder()
     if cache is None:
         return None
@@ -508,12 +508,12 @@ def _shared_objects() -> Path | None:
 
 
 def _read_headers(headers: Mapping[str, bytes], names: Sequence[str], text: bytes) -> list[bytes]:
-    """The headers of a folder as input of a unit, without the node classes that it does not name.
+    """Return the headers of a folder as input of a unit, without node classes that its sources do not mention.
 
     Args:
         headers: the headers.
-        names: the sources of a unit.
-        text: their text.
+        names: the names of the unit's sources.
+        text: the text of the sources.
     """
     if names == [LOADER]:
         return []
@@ -524,7 +524,7 @@ def _read_headers(headers: Mapping[str, bytes], names: Sequence[str], text: byte
 
 
 def search_paths(folder: Path, names: Iterable[str], headers: PythonHeaders) -> list[str]:
-    """The first include folders: the user's own helpers, and Python's headers for bindings."""
+    """Return the options for the first include folders: the user's own helpers, and for bindings Python's headers."""
     own = [f"-I{(folder / FIRST_INCLUDED).resolve()}"]
     return own + [f"-I{directory}" for directory in headers.includes] if any(map(is_binding, names)) else own
 
@@ -545,7 +545,7 @@ def _digest(parts: Sequence[bytes | str]) -> str:
 
 
 def _count(stubs: Path) -> int:
-    """The number of stubs an assembler file has."""
+    """Count the stubs in an assembler file."""
     return read_input(stubs).count(b"%function\n")
 
 

@@ -1,4 +1,4 @@
-"""Loads an extension, whose kernels replace PyTorch's own."""
+"""Loads extensions, whose kernels replace PyTorch's own."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class LoadError(Exception):
 
 
 class Extension(Struct, frozen=True):
-    """An extension that is loaded.
+    """A loaded extension.
 
     Attributes:
         library: the loaded file.
         namespace: the namespace of its node classes.
-        operators: the operators that it overrides, such as ``mul.Tensor``, with the classes of their nodes; None if
-            a kernel makes no node.
-        left_out: operators that it does not override, with the reason.
-        without_bindings: why Python does not know the classes of its nodes; empty if it does.
+        operators: the overridden operators, such as ``mul.Tensor``, each with the class of its node, or None if it
+            creates none.
+        left_out: the operators that are not overridden, with the reason.
+        without_bindings: the reason why its node classes have no Python bindings, or empty.
     """
 
     library: Path
@@ -37,7 +37,7 @@ class Extension(Struct, frozen=True):
     without_bindings: str = ""
 
     def overrides(self, operator: str) -> bool:
-        """Whether the kernel of an operator (``mul.Tensor``) is one of this extension."""
+        """Whether the extension overrides an operator, such as ``mul.Tensor``."""
         return operator in self.operators
 
 
@@ -92,15 +92,15 @@ def load(
 
 
 def load_library(library: Path) -> str:
-    """Load a library; returns why it cannot call the hidden helpers that it needs, or empty if it can."""
-    # importing it loads a library, which code generation does not need
+    """Load a library; return the reason why it cannot call hidden helpers, or an empty text."""
+    # ctypes loads a library, needlessly for code generation
     import ctypes
 
     import torch
 
     load: Any = torch.ops.load_library
     load(str(library))
-    question = ctypes.CDLL(str(library)).derivlint_helpers_problem
-    question.restype = ctypes.c_char_p
-    answer = question()
-    return answer.decode(errors="replace") if answer else ""
+    helpers_problem = ctypes.CDLL(str(library)).derivlint_helpers_problem
+    helpers_problem.restype = ctypes.c_char_p
+    problem = helpers_problem()
+    return problem.decode(errors="replace") if problem else ""

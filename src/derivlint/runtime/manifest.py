@@ -1,4 +1,4 @@
-"""Reads the manifest of an emitted folder, for builds and loading."""
+"""The manifest of an emitted folder, as builds and loading read it."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from derivlint.source import read_input
 
 
 class ManifestError(Exception):
-    """A folder was not emitted by derivlint, or by another version."""
+    """A folder without a valid manifest: not emitted by this version of derivlint, or modified."""
 
 
 class Manifest(Struct, frozen=True):
-    """The contents of an extension's folder.
+    """The manifest of an extension.
 
     Attributes:
         namespace: the namespace of the node classes.
         files: the paths of the files.
-        operators: the overridden operators with the classes of their nodes, None if a kernel makes no node.
-        left_out: operators that are not overridden, with the reason.
-        torch: the version of PyTorch that it was emitted for, None if that is not known.
-        authors: the author's own sources, by their paths from the folder; None if they and their headers have no
-            part in it.
+        operators: the overridden operators, each with the class of its node, or None if it creates none.
+        left_out: the operators that are not overridden, with the reason.
+        torch: the version of PyTorch that it was emitted for, or None if unknown.
+        authors: the author's own sources, by their paths from the folder; None without sources and headers of the
+            author.
     """
 
     namespace: str
@@ -59,7 +59,7 @@ class Manifest(Struct, frozen=True):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a folder.
+    """Read the manifest of a folder.
 
     Raises:
         ManifestError: it is missing or malformed.
@@ -97,7 +97,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _content(path: Path) -> Any:
-    """Load the content of a manifest.
+    """Read a manifest as JSON.
 
     Raises:
         OSError: it cannot be read.
@@ -128,7 +128,7 @@ def _is_mapping(value: object, *, optional: bool = False) -> bool:
 
 
 def torch_of(folder: Path) -> str | None:
-    """The version of PyTorch for which a folder was emitted, in any mode, or None if unknown."""
+    """Return the version of PyTorch that a folder was emitted for, in any mode, or None if unknown."""
     try:
         content = _content(folder / MANIFEST)
     except (OSError, ValueError, RecursionError):
@@ -142,14 +142,14 @@ def _version(content: Mapping[str, object]) -> str | None:
 
 
 def mismatch(folder: Path, emitted_for: str | None, installed: str | None) -> str | None:
-    """Why an emitted folder cannot be built with or loaded into a PyTorch; None if nothing speaks against it.
+    """Return the error if a folder was emitted for another release than the installed one, else None.
 
-    The C++ API changes from release to release, and where it does not, what kernels have to do may.
+    The C++ API and the tasks of kernels change from release to release.
 
     Args:
         folder: the folder.
-        emitted_for: the version that it was emitted for, None if no one knows.
-        installed: the version that is there, None if no one knows.
+        emitted_for: the version that it was emitted for, or None if unknown.
+        installed: the installed version, or None if unknown.
     """
     emitted_number, installed_number = known_number(emitted_for), known_number(installed)
     if emitted_number is None or installed_number is None or emitted_number == installed_number:
@@ -161,5 +161,5 @@ def mismatch(folder: Path, emitted_for: str | None, installed: str | None) -> st
 
 
 def mismatch_of_headers(folder: Path, emitted_for: str | None, includes: Sequence[Path]) -> str | None:
-    """The mismatch with the headers of an installed PyTorch, which need not be importable."""
+    """Return the :func:`mismatch` with PyTorch's headers; torch need not be importable."""
     return mismatch(folder, emitted_for, headers_version(includes))

@@ -1,4 +1,4 @@
-"""Compiling and linking for the running Python: its headers, and PyTorch's Python library."""
+"""The running Python's headers and PyTorch's Python library, for compiling and linking bindings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-#: The library with PyTorch's own Python classes.
+#: The library with PyTorch's Python classes.
 PYTHON_LIBRARY = "torch_python"
 #: The linker errors of GNU ld, gold and lld for undefined Python symbols.
 _OF_PYTHON = re.compile(r"undefined (?:reference to|symbol:) [`']?_?Py\w*'?$")
@@ -19,9 +19,9 @@ class PythonHeaders(Struct, frozen=True):
     """The headers of a Python.
 
     Attributes:
-        includes: the directories.
-        version: what identifies the Python whose headers they are.
-        missing: why nothing can be compiled with them; empty if all is there.
+        includes: their directories.
+        version: the identity of the Python, a part of cache keys.
+        missing: the reason why bindings cannot be compiled, or empty.
     """
 
     includes: tuple[Path, ...]
@@ -30,7 +30,7 @@ class PythonHeaders(Struct, frozen=True):
 
 
 def python_headers() -> PythonHeaders:
-    """The headers of the running Python."""
+    """Locate the headers of the running Python."""
     version = f"{sys.implementation.cache_tag} {sys.version}"
     directories = {sysconfig.get_path(name) for name in ("include", "platinclude")} - {None}
     includes = tuple(Path(name) for name in sorted(directories))
@@ -41,7 +41,7 @@ def python_headers() -> PythonHeaders:
 
 
 def library_file(folder: Path) -> Path:
-    """PyTorch's library for Python in a folder of libraries."""
+    """Return the path of PyTorch's Python library in a folder of libraries."""
     return folder / f"lib{PYTHON_LIBRARY}.so"
 
 

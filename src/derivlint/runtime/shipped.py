@@ -1,4 +1,4 @@
-"""The exported nodes of an installed PyTorch, which kernels can create instead of their own."""
+"""Shipped nodes: node classes that the installed PyTorch exports, which kernels can create instead of their own."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from derivlint.model import Model, build_model
 from derivlint.schema import installed_torch, read_native_functions
 from derivlint.source import SourceError, SourceFile
 
-#: An exported class of the header, or its constructor on Windows.
+#: An exported class in PyTorch's Functions.h, or its exported constructor on Windows.
 _EXPORTED = re.compile(r"struct TORCH_API (\w+) :|\bTORCH_API (\w+)\(\) = default;")
-#: Lines of a node's code about its origin.
+#: Comment lines in a node's code with the place of its entry.
 _ORIGIN = re.compile(r"^//.*\n", re.MULTILINE)
 
 
 def shipped_nodes(model: Model) -> frozenset[str]:
-    """The classes of a model's nodes that the installed PyTorch exports, with the same members and formulas.
+    """Return the node classes of a model that the installed PyTorch exports with equal members and formulas.
 
-    Empty without an installed PyTorch of the model's release.
+    Empty if the installed PyTorch is not of the model's release.
     """
     torch, includes = installed_torch(), torch_includes()
     if torch is None or torch.derivatives is None or includes is None:
@@ -43,7 +43,7 @@ def shipped_nodes(model: Model) -> frozenset[str]:
 
 
 def _nodes(model: Model) -> Mapping[str, str]:
-    """Return the code of each node of a model by its name, without origins."""
+    """Return the code of each node of a model by name, without the places of entries."""
     return {node.name: _content(node) for node in node_classes(model)}
 
 

@@ -1,9 +1,9 @@
-"""The beginning of a process that runs a program with replaced kernels: run by path, without the rest of derivlint.
+"""The entry point of a process that runs a program with replaced kernels: run by path, without importing derivlint.
 
-``start.py TASK [ARGUMENT...]`` loads the libraries of the task, and runs its program as ``python`` would: a file, a
-module or code, with ``sys.argv`` and ``sys.path`` as there. With ``python -i`` and no program it leaves an interactive
-shell. The task is JSON: ``libraries``; ``kind`` (``file``, ``module``, ``code`` or empty) and ``program``; ``record``,
-a folder to which losses and gradients are written, or ``against``, one with which they are compared.
+``start.py TASK [ARGUMENT...]`` loads the libraries of the task and runs its program as ``python`` does: a file, a
+module or code, with the same ``sys.argv`` and ``sys.path``. With ``python -i`` and no program, an interactive shell
+follows. The task is JSON: ``libraries``; ``kind`` (``file``, ``module``, ``code`` or empty) and ``program``;
+``record``, the folder to write losses and gradients to, or ``against``, the folder of those to compare with.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Any
 #: The exit status if a library cannot be loaded.
 CANNOT_LOAD = 2
 #: The maximum number of recorded calls of backward and grad.
-RECORDED = 1000
-#: The number of differences that are printed.
-SHOWN = 8
+MAX_RECORDED = 1000
+#: The maximum number of printed differences.
+MAX_SHOWN = 8
 _OVERRIDING = "Overriding a previously registered kernel"
 
 
@@ -74,7 +74,7 @@ class Gradients:
         self._differences: list[str] = []
 
     def install(self) -> None:
-        """Hook every call of backward and grad, and make random numbers reproducible."""
+        """Hook all calls of backward and grad, and seed the random number generators."""
         import torch
 
         torch.manual_seed(0)
@@ -96,7 +96,7 @@ class Gradients:
 
     @staticmethod
     def _leaves(roots: tuple[Any, ...]) -> list[Any]:
-        """The leaves of a graph, in traversal order."""
+        """Return the leaf tensors of a graph, in traversal order."""
         leaves: dict[int, Any] = {}
         pending = [root.grad_fn for root in roots if root.grad_fn is not None]
         seen = set(pending)
@@ -111,7 +111,7 @@ class Gradients:
 
     def _notice(self, kind: str, losses: tuple[Any, ...], gradients: list[Any]) -> None:
         self._calls += 1
-        if self._calls > RECORDED:
+        if self._calls > MAX_RECORDED:
             return
         values = {f"loss {place}": loss for place, loss in enumerate(losses)}
         values |= {f"gradient {place}": gradient for place, gradient in enumerate(gradients)}
@@ -132,15 +132,15 @@ class Gradients:
     def report(self) -> None:
         """Print the result of the comparison."""
         recorded = len(os.listdir(self._folder))
-        if recorded != min(self._calls, RECORDED):
+        if recorded != min(self._calls, MAX_RECORDED):
             say(f"stock called backward or grad {recorded} times, and this run {self._calls} times")
-        for line in self._differences[:SHOWN]:
+        for line in self._differences[:MAX_SHOWN]:
             say(line)
-        if len(self._differences) > SHOWN:
-            say(f"{len(self._differences) - SHOWN} more differences")
+        if len(self._differences) > MAX_SHOWN:
+            say(f"{len(self._differences) - MAX_SHOWN} more differences")
         calls = f"{self._calls} call{'s' if self._calls != 1 else ''} of backward and grad"
-        if self._calls > RECORDED:
-            calls += f" (the first {RECORDED} were compared)"
+        if self._calls > MAX_RECORDED:
+            calls += f" (the first {MAX_RECORDED} were compared)"
         say(f"{calls}: {self._equal} of {self._tensors} losses and gradients equal stock's bit for bit")
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -230,13 +230,13 @@ def run(kind: str, program: str, arguments: list[str]) -> None:
 
 
 def main(text: str, arguments: list[str]) -> None:
-    """Load the task's libraries and run its program; exits with the program's status."""
+    """Load the task's libraries and run its program; exit with the program's status."""
     task = json.loads(text)
     began = time.monotonic()
     try:
         load(task["libraries"])
     except Exception as error:
-        say(f"cannot load what was compiled: {error}")
+        say(f"cannot load the compiled library: {error}")
         sys.exit(CANNOT_LOAD)
     if task["libraries"] and not task["quiet"]:
         say(f"imported torch and loaded the replacement in {time.monotonic() - began:.1f} s")

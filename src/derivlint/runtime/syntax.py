@@ -1,4 +1,4 @@
-"""Syntax checks of emitted sources by the compiler."""
+"""Syntax checks of emitted sources by the compiler, without object files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from derivlint.runtime.python import PythonHeaders, python_headers
 
 
 class SourceMessages(Struct, frozen=True):
-    """The compiler errors in one source."""
+    """The compiler's output for a rejected source."""
 
     source: str
     output: str
@@ -61,7 +61,7 @@ def syntax_errors(
 
 @contextmanager
 def _generated_folder(folder: Path) -> Iterator[tuple[str, ...]]:
-    """The first include folders: files of a PyTorch build replace the installed ones."""
+    """Provide the options for the first include folders: files of a PyTorch build precede the installed ones."""
     if not (folder / f"{NODES}.h").is_file():
         yield ()
         return
