@@ -180,6 +180,12 @@ def test_groups_of_a_backend_add_operators_and_change_none() -> None:
     ]
 
 
+def test_a_mistake_in_a_renamed_schema_is_where_it_is_written() -> None:
+    """The argument "grad" is "grad_out" in entries of a back end."""
+    ((_, message, place, _),) = problems(read("custom:\n  - func: f(Tensor(a)[ grad=\n"))
+    assert (place, message) == ("grad", 'expected a number or "]", found "grad"')
+
+
 def test_groups_without_a_list_serve_the_versions_that_they_name() -> None:
     """As in op-plugin until November 2024."""
     natives = read("""\

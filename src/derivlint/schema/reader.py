@@ -170,10 +170,9 @@ def _read_list(
             continue
         if grouped and "(" not in func.value:
             continue
-        text, namespace, offset = _split_namespace(func.value)
-        if grouped and RENAMED_TO not in text:
-            # "grad" is the incoming gradient in formulas, so such a back end's generator renames the argument
-            text = _GRAD.sub(RENAMED_TO, text)
+        written, namespace, offset = _split_namespace(func.value)
+        # "grad" is the incoming gradient in formulas, so such a back end's generator renames the argument
+        text = _GRAD.sub(RENAMED_TO, written) if grouped and RENAMED_TO not in written else written
         facts = _facts(fields)
         if grouped:
             # the whole file declares kernels of a backend, so autograd needs a derivative
@@ -182,6 +181,9 @@ def _read_list(
         function.in_cpp_api = not grouped
         function.versions = _versions_of(fields, versions) if versions is not None else None
         try:
+            if text != written:
+                # mistakes have the places and the words of the written schema
+                _ = NativeFunction(written).schema_text
             _ = function.schema_text
         except SchemaError as error:
             mistake = error.mistake
