@@ -83,6 +83,16 @@ INVALID = (
         help='write "(result > 0).to(at::kFloat)"',
         fixed="  self: grad * (result > 0).to(at::kFloat)",
     ),
+    # a generator
+    Invalid(
+        """\
+- name: permute(Tensor(a) self, int[] dims) -> Tensor(a)
+  self: permute_backwards(grad, sorted(-d for d in dims))
+""",
+        at="2:43-46",
+        message="C++ has no comprehensions",
+        help="write the elements in braces, or call a function of FunctionsManual.h",
+    ),
 )
 
 #: The maximum length of a quoted text.

@@ -241,9 +241,7 @@ class _PythonReader:
                 whole = Token("KEYWORD_ARGUMENT", token.text, token.start, following.end)
                 return Part("keyword", token.start, value.end, (value,), whole, token.text)
         value = self._expression()
-        if (self._kind, self._text) == (WORD, "for"):
-            raise _NotUnderstoodError
-        return value
+        return self._comprehension(value.start, [value]) if (self._kind, self._text) == (WORD, "for") else value
 
     def _subscript(self) -> Part:
         first = None if self._kind == "COLON" else self._expression()
@@ -292,8 +290,10 @@ class _PythonReader:
         token = self._next()
         items = self._items(_CLOSED_BY[kind], self._expression)
         trailing = self._tokens[self._index - 1].type == "COMMA"
-        if kind == "LSQB" and (self._kind, self._text) == (WORD, "for"):
-            return self._comprehension(token, items)
+        if kind in ("LSQB", "LPAR") and (self._kind, self._text) == (WORD, "for"):
+            comprehension = self._comprehension(token.start, items)
+            comprehension.end = self._next(_CLOSED_BY[kind]).end
+            return comprehension
         end = self._next(_CLOSED_BY[kind]).end
         if kind == "LPAR":
             made: Kind = "parentheses" if len(items) == 1 and not trailing else "tuple"
@@ -301,13 +301,13 @@ class _PythonReader:
             made = "list" if kind == "LSQB" else "braces"
         return Part(made, token.start, end, tuple(items), token, token.text)
 
-    def _comprehension(self, opening: Token, items: list[Part]) -> Part:
+    def _comprehension(self, start: int, items: list[Part]) -> Part:
+        """A comprehension or a generator, up to its closing bracket."""
         token = self._next()
         variable = self._name()
         self._word("in")
         source = self._expression()
-        end = self._next("RSQB").end
-        return Part("comprehension", opening.start, end, (*items, variable, source), token, "for")
+        return Part("comprehension", start, source.end, (*items, variable, source), token, "for")
 
     def _name(self) -> Part:
         first = self._tokens[self._index]
