@@ -14,7 +14,7 @@ import torch
 from derivlint.model import Model
 from derivlint.verify.code.functions import FunctionSpec, collect
 from derivlint.verify.inputs.points import SamplePoint
-from derivlint.verify.reproduction import LARGEST, reproduction
+from derivlint.verify.reproduction import MAX_ELEMENTS, reproduction
 from tests import warm
 from tests.verify.conftest import Command
 
@@ -84,7 +84,7 @@ def test_a_mask_is_shown_where_one_gradient_is_needed(model: Model) -> None:
 @pytest.mark.parametrize(
     ("operator", "key", "values"),
     [
-        ("sin", "self", [torch.zeros(LARGEST + 1, dtype=torch.float64)]),
+        ("sin", "self", [torch.zeros(MAX_ELEMENTS + 1, dtype=torch.float64)]),
         ("sin", "self", [torch.eye(2, dtype=torch.float64).to_sparse()]),
         ("elu_", "self", [torch.zeros(2, dtype=torch.float64), 1.0, 1.0, 1.0]),
     ],

@@ -15,8 +15,8 @@ from derivlint.emit.emission import Helpers
 from derivlint.model import Model
 from derivlint.verify.code.functions import LINES, FormulaFunction, FunctionSpec, collect
 
-#: Line numbers beyond those of any file, which distinguish compiler messages about formulas of the base from those
-#: about the file. Each formula has this many lines.
+#: The first line number for formulas of the base in compiler messages, beyond the lines of any file; each has
+#: ``LINES`` lines.
 _BEYOND = 10_000_000
 
 

@@ -93,7 +93,7 @@ class RunOutcome(Struct):
 
     def give_up(self, why: SkipReason, reason: str) -> None:
         """Mark all operators without a result as not checked."""
-        for operator in self._wanted():
+        for operator in self._requested():
             self.checked.setdefault(operator, OperatorResult(0, why=why, reason=reason))
 
     def unchecked(self) -> list[Unchecked]:
@@ -106,7 +106,7 @@ class RunOutcome(Struct):
         silent = {item.operator for item in whole}
         unchecked = [
             Unchecked(name, "", SkipReason.FAILED, "the run ended before it was reported")
-            for name in self._wanted()
+            for name in self._requested()
             if name not in self.checked
         ]
         unchecked += [
@@ -116,8 +116,8 @@ class RunOutcome(Struct):
         ]
         return whole + unchecked + list(self._formulas(silent | {item.operator for item in unchecked}))
 
-    def _wanted(self) -> list[str]:
-        """The operators to check: those of the functions, or of all formulas if there are no functions yet."""
+    def _requested(self) -> list[str]:
+        """Return the operators to check: those of the functions, or of all formulas before functions exist."""
         return list(dict.fromkeys(function.spec.operator for function in self.functions))
 
     def _formulas(self, silent: set[str]) -> Iterator[Unchecked]:

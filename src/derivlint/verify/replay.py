@@ -1,4 +1,4 @@
-"""Checks one operator of a derivatives file at one input: run by scripts that show a finding (``--scripts``)."""
+"""Checks one operator of a derivatives file at one input, for the scripts of findings (``--scripts``)."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from derivlint.verify.comparison.numeric import tensors
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_inexact, overload_of
 
-#: Larger inputs are not written out.
-LARGEST = 64
+#: The maximum number of elements of an input in a script.
+MAX_ELEMENTS = 64
 
 #: A marker in every gradcheck script.
 _MARK = "Shown by PyTorch's own gradcheck at the input at which it was found."
@@ -55,7 +55,7 @@ def reproduction(spec: FunctionSpec, point: SamplePoint, rule: str, target: str)
         rule: the violated rule.
         target: the argument or output concerned.
     """
-    if rule == OTHER_CONVENTION or point.size > LARGEST or any(argument.is_write for argument in spec.arguments):
+    if rule == OTHER_CONVENTION or point.size > MAX_ELEMENTS or any(argument.is_write for argument in spec.arguments):
         return ""
     if not all(is_plain(tensor) for value in point.values for tensor in tensors(value) if tensor is not None):
         return ""
@@ -83,7 +83,7 @@ def written_arguments(spec: FunctionSpec, point: SamplePoint) -> str:
         point: the input.
     """
     items = [tensor for value in point.values for tensor in tensors(value) if tensor is not None]
-    if point.size > 10 * LARGEST or not all(map(is_plain, items)):
+    if point.size > 10 * MAX_ELEMENTS or not all(map(is_plain, items)):
         return ""
     script = _Script()
     names = [

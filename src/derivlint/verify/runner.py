@@ -29,10 +29,10 @@ from derivlint.verify.processes.workdir import Journal, work_folder
 from derivlint.verify.unchecked import SkipReason, StoppedError, VerifyError
 from derivlint.version import __version__
 
-#: The processor time limit for the checks of an operator, in seconds.
+#: The processor time limit per operator, in seconds.
 PROCESSOR = 90.0
-#: Up to this many entries, as in an edit, each input is checked along several random directions.
-FEW = 10
+#: The maximum number of entries, as in an edit, that are checked along several random directions, and their number.
+MAX_EDITED = 10
 DIRECTIONS = 3
 
 Progress = Callable[[str], None]
@@ -155,7 +155,7 @@ def _verify(
                     for name, functions in earlier.operators.items()
                 }
             effort = asdict(options.effort)
-            if count <= FEW:
+            if count <= MAX_EDITED:
                 effort["directions"] = max(DIRECTIONS, options.effort.directions)
                 effort["special"] = max(ORDINARY.special, options.effort.special)
             task = {

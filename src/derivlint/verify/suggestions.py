@@ -1,4 +1,4 @@
-"""Suggestions run in the installed PyTorch: each candidate in its place."""
+"""Numerical checks of suggestions in the installed PyTorch, with each candidate in place of its formula."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def run_suggestions(
     """Run the candidates for formulas of a file, and drop those that finite differences refute.
 
     Args:
-        model: the file as it is.
+        model: the file without suggestions.
         suggestions: the suggestions.
         options: the options of each run; the candidates of one rank run together.
-        progress: called with messages on the progress.
+        progress: called with the current step.
 
     Raises:
-        VerifyError: something that a run needs is missing.
+        VerifyError: a requirement of the run is missing.
     """
     ranks = range(max((len(item.candidates) for item in suggestions), default=0))
     outcomes = [_outcome(model, suggestions, rank, options, progress) for rank in ranks]
@@ -49,7 +49,7 @@ def run_suggestions(
 def _outcome(
     model: Model, suggestions: Sequence[Suggestion], rank: int, options: RunOptions, progress: Progress
 ) -> tuple[Model, RunOutcome]:
-    """Run the file with the candidates of one rank in place; where there is none, with the best one."""
+    """Check the file with all candidates of one rank in place; a formula without one gets its best candidate."""
     ranked = [item.candidates[rank if rank < len(item.candidates) else 0] for item in suggestions if item.candidates]
     text = edited(model.source.text, {edit for accepted in ranked for edit in accepted.edits})
     source = SourceFile(model.source.path, text, model.source.undecodable)
@@ -59,7 +59,7 @@ def _outcome(
 
 
 def _verdict(model: Model, outcome: RunOutcome, target: Target, accepted: Accepted) -> Accepted | tuple[str, str]:
-    """The candidate with its run, or its text with the finding that refutes it."""
+    """Return the candidate with its run, or its text with the finding that refutes it."""
     operator, key = target.body.entry.operator or "", target.key
     for finding in judged_findings(model, outcome):
         item = finding.diagnostic

@@ -44,7 +44,7 @@ class SkipReason(Enum):
 
     @property
     def is_error(self) -> bool:
-        """Whether it should have been checked and could not be."""
+        """Whether an error prevented a possible check."""
         return self in _ERRORS
 
 
@@ -109,11 +109,11 @@ def exit_reason(status: int, output: str, limit: float) -> tuple[SkipReason, str
 
 
 class VerifyError(Exception):
-    """A run is impossible since a requirement is missing. The message is for the user."""
+    """A missing requirement of a run; the message is for the user."""
 
 
 class StoppedError(Exception):
-    """A run cannot continue, through no fault of the user; the rest stays unchecked.
+    """A run that cannot continue; the remaining operators stay unchecked.
 
     Args:
         why: the kind of reason.

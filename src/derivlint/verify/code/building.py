@@ -17,8 +17,8 @@ from derivlint.source import is_own, locked, read_input, replace_file
 from derivlint.verify.code.headers import COMMON
 from derivlint.verify.processes.workdir import digest_of
 
-#: The file with the name and the digest of the library.
-_KNOWN = "library.txt"
+#: The file with the name and the digest of the library, written after a successful build.
+_RECORD = "library.txt"
 #: Compiler and linker messages about a lack of disk space or memory, which are not about the code.
 _EXHAUSTED = re.compile(
     r"No space left on device|Disk quota exceeded|error writing to|out of memory|Cannot allocate memory"
@@ -36,7 +36,7 @@ class Headers(Struct, frozen=True):
 
     Attributes:
         folder: the include folder.
-        precompiles: whether precompiling them pays off.
+        precompiles: whether to precompile them.
     """
 
     folder: Path
@@ -52,7 +52,7 @@ def built_library(
         folder: the sources.
         common: the sources shared by all libraries.
         compiler: the name of the C++ compiler.
-        headers: the shared headers; None if sources include all of PyTorch's.
+        headers: the shared headers, or None if sources include all of PyTorch's.
         progress: called with the current step.
 
     Raises:
@@ -98,7 +98,7 @@ def _built(
     with suppress(OSError):
         # without it, the next run rebuilds once
         record = sealed(f"{made.library.name} {digest_of(made.library)}".encode())
-        path = folder / _KNOWN
+        path = folder / _RECORD
         if not path.is_file() or read_input(path) != record:
             replace_file(path, record, mode=0o600)
     return made
@@ -115,7 +115,7 @@ def _unsealed(path: Path) -> bytes | None:
 def is_whole(folder: Path) -> bool:
     """Whether the library in a folder is intact."""
     try:
-        text = _unsealed(folder / _KNOWN) or b""
+        text = _unsealed(folder / _RECORD) or b""
         name, _, digest = text.decode().partition(" ")
         library = folder / BUILD_FOLDER / name
         return bool(digest) and is_own(library.parent) and is_own(library) and digest_of(library) == digest

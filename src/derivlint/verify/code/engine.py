@@ -1,4 +1,4 @@
-"""Compiles functions of formulas into a library, once for each set of them."""
+"""Compiles the functions of formulas into a library, cached for each set of functions."""
 
 from __future__ import annotations
 
@@ -25,17 +25,24 @@ from derivlint.runtime.syntax import syntax_errors
 from derivlint.source import delete_oldest, is_own, read_input, replace_file
 from derivlint.verify.code.building import Headers, built_library, is_exhausted, is_whole
 from derivlint.verify.code.functions import FormulaFunction
-from derivlint.verify.code.headers import FEW, OPERATORS, common_headers, has_operator_headers, operator_headers
+from derivlint.verify.code.headers import (
+    MAX_FORMULAS,
+    OPERATORS,
+    common_headers,
+    has_operator_headers,
+    operator_headers,
+)
 from derivlint.verify.code.wrappers import HEAD, LIBRARY, REGISTRATION, source_of, uncallable_reason
 from derivlint.version import __version__
 
 #: The number of files compiled in parallel.
-FILES = 2
-#: The number of functions that take as long as the headers; fewer do not justify a second file.
-WORTH_A_FILE = 300
-REFUSED = "refused.json"
-#: The number of cached libraries; the least recently used ones are deleted.
-KEPT = 24
+PARALLEL_FILES = 2
+#: The minimum number of functions per file: as many take as long to compile as the headers.
+MIN_FUNCTIONS = 300
+#: The file with the compiler errors of formulas, next to a library without them.
+REFUSALS = "refused.json"
+#: The maximum number of cached libraries; the least recently used ones are deleted.
+MAX_LIBRARIES = 24
 
 #: The sources shared by all libraries.
 _LOADED = {"loader.cpp": load("loader.cpp") + "\n", REGISTRATION.name: REGISTRATION.read_text(encoding="utf-8")}
@@ -46,7 +53,7 @@ _NAME = re.compile(r"formula_(\d+)")
 
 
 class EngineError(Exception):
-    """Formulas cannot be compiled, for reasons outside of them.
+    """Formulas cannot be compiled for a reason other than their text.
 
     Attributes:
         is_missing: whether there is no compiler or no PyTorch.
@@ -58,13 +65,13 @@ class EngineError(Exception):
 
 
 class CompiledFunctions(Struct, frozen=True):
-    """The library with the functions, and the functions that it lacks.
+    """A library with the functions of formulas, and the formulas without a function.
 
     Attributes:
         library: the file to load.
         functions: the functions in it.
         refused: the compiler errors of formulas, by the number of the function.
-        uncallable: the reasons why formulas cannot be functions, by the number.
+        uncallable: the reasons why formulas cannot be functions, by the number of the function.
         fresh: whether the compiler ran.
     """
 
@@ -89,13 +96,13 @@ def compiled(
     Args:
         model: the file.
         functions: the formulas.
-        place: the work folder, which only this user can write to.
+        place: the work folder, private to this user.
         helpers: the user's own FunctionsManual.
         compiler: the name of the C++ compiler.
         progress: called with the current step.
 
     Raises:
-        EngineError: there is no compiler or no PyTorch, or it rejects something other than a formula.
+        EngineError: the compiler or PyTorch is missing, or the compiler rejects code other than formulas.
     """
     uncallable = {function.spec.number: reason for function in functions if (reason := uncallable_reason(function))}
     candidates = [function for function in functions if function.spec.number not in uncallable]
@@ -103,14 +110,14 @@ def compiled(
     fresh = False
     toolchain = _toolchain(compiler)
     compiler = str(toolchain.compiler.path)
-    # the compiler may reject with few headers what it accepts with all: only then is a formula rejected
-    few = helpers is None and len(candidates) <= FEW and has_operator_headers(toolchain.includes)
-    # every round but the last rejects some formulas, or the reduced headers
+    # with few headers, the compiler may reject right formulas: only errors with all headers count
+    few = helpers is None and len(candidates) <= MAX_FORMULAS and has_operator_headers(toolchain.includes)
+    # each round but the last drops rejected formulas, or the reduced headers
     while True:
         sources = [source_of(model, part, few=few) for part in _parts(candidates)]
         files = {f"verify_{index}.cpp": source for index, source in enumerate(sources)}
         if few:
-            # objects with other shared headers are different
+            # part of the digest: object files depend on the shared headers
             after = f"// after {_folder_name(place, _COMMON, toolchain).name}\n"
             files[OPERATORS] = after + operator_headers("\n".join(sources), toolchain.includes)
         if helpers is not None:
@@ -123,7 +130,7 @@ def compiled(
                 loaded = _shared(_LOADED, model, place, toolchain)
                 headers = _headers(folder, model, place, toolchain) if few else None
                 built = built_library(folder, loaded, compiler, headers, progress)
-                delete_oldest(place, KEPT)
+                delete_oldest(place, MAX_LIBRARIES)
                 return CompiledFunctions(
                     built.library, tuple(candidates), refused, uncallable, fresh or bool(built.compiled)
                 )
@@ -149,13 +156,13 @@ def compiled(
 
 
 def _all_errors(error: Exception, folder: Path, compiler: str | None, *, is_split: bool) -> str:
-    """Return the compiler's output for all files; a build ends at the first file with an error.
+    """Return the compiler's output for all files, since a build ends at the first file with an error.
 
     Args:
         error: the error that ended the build.
-        folder: where the files are.
+        folder: the folder of the files.
         compiler: the name of the compiler.
-        is_split: whether several files have formulas.
+        is_split: whether formulas are in several files.
     """
     output: str = getattr(error, "output", "")
     if not output or not is_split:
@@ -197,13 +204,13 @@ def _refused_by_halves(
 
 
 def _parts(functions: Sequence[FormulaFunction]) -> list[Sequence[FormulaFunction]]:
-    """The functions divided among files."""
-    count = FILES if len(functions) >= FILES * WORTH_A_FILE else 1
+    """Divide the functions among files."""
+    count = PARALLEL_FILES if len(functions) >= PARALLEL_FILES * MIN_FUNCTIONS else 1
     return [functions[start::count] for start in range(count)]
 
 
 def _toolchain(compiler: str | None) -> Toolchain:
-    """The compiler and PyTorch's headers."""
+    """Return the compiler and PyTorch's headers."""
     try:
         return find_toolchain(compiler, fastest=True)
     except CompilerError as error:
@@ -211,7 +218,7 @@ def _toolchain(compiler: str | None) -> Toolchain:
 
 
 def _folder_name(place: Path, files: Mapping[str, str], toolchain: Toolchain) -> Path:
-    """The folder of a library, named by the digest of its inputs."""
+    """Return the folder of a library, named by a digest of its inputs."""
     torch_cpu = toolchain.includes[0].parent / "lib" / "libtorch_cpu.so"
     if not torch_cpu.is_file():
         raise EngineError(f'no "{torch_cpu}": torch has no library to link with', is_missing=True)
@@ -222,7 +229,7 @@ def _folder_name(place: Path, files: Mapping[str, str], toolchain: Toolchain) ->
 
 
 def _folder(place: Path, files: Mapping[str, str], toolchain: Toolchain) -> Path:
-    """The folder of a library, unless it is unusable."""
+    """Create the folder of a library; recreate one that another user can write to."""
     folder = _folder_name(place, files, toolchain)
     try:
         if folder.exists() and not is_own(folder):
@@ -242,9 +249,9 @@ def _shared(files: Mapping[str, str], model: Model, place: Path, toolchain: Tool
 
 
 def _headers(library_folder: Path, model: Model, place: Path, toolchain: Toolchain) -> Headers:
-    """The shared headers, precompiled from their second use on.
+    """Return the shared headers, to be precompiled from their second use on.
 
-    Precompiling takes as long as two runs without it, so it does not pay off for a single run.
+    Precompiling takes as long as two compilations without it.
     """
     is_first = not (_folder_name(place, _COMMON, toolchain) / MANIFEST).is_file()
     return Headers(_shared(_COMMON, model, place, toolchain), not (is_first or is_whole(library_folder)))
@@ -253,7 +260,7 @@ def _headers(library_folder: Path, model: Model, place: Path, toolchain: Toolcha
 def _stored_refusals(folder: Path) -> dict[int, str] | None:
     """Load the compiler errors of an earlier run, or None if there are none."""
     try:
-        text = unsealed(read_input(folder / REFUSED))
+        text = unsealed(read_input(folder / REFUSALS))
         messages = None if text is None else json.loads(text)
         if not isinstance(messages, dict) or not fits(messages, {"*": str}):
             return None
@@ -265,11 +272,11 @@ def _stored_refusals(folder: Path) -> dict[int, str] | None:
 def _store_refusals(folder: Path, messages: Mapping[int, str]) -> None:
     """Store the compiler errors for the next run, if possible."""
     with suppress(OSError):
-        replace_file(folder / REFUSED, sealed(json.dumps(messages).encode()), mode=0o600)
+        replace_file(folder / REFUSALS, sealed(json.dumps(messages).encode()), mode=0o600)
 
 
 def _files_of(helpers: Helpers) -> dict[str, str]:
-    """The sources of the user's own helpers."""
+    """Return the user's own helpers as files."""
     files = {f"{MANUAL}.cpp": helpers.source}
     if helpers.header is not None:
         files[f"{MANUAL}.h"] = helpers.header
@@ -315,7 +322,7 @@ def _refusals(output: str, model: Model, functions: Sequence[FormulaFunction]) -
 
 
 def _numbers_at(place: CompilerMessage, file: str, functions: Sequence[FormulaFunction]) -> list[int]:
-    """The functions at a location in a compiler message: by the file name, or by the line of the YAML."""
+    """Return the numbers of the functions at a position: by the file name, or by the line of the YAML."""
     name, line = PurePath(place.file).name, place.line
     numbered = _NAME.fullmatch(name)
     if numbered is not None:

@@ -160,7 +160,7 @@ def collect(model: Model, operators: Collection[str] | None = None) -> Collected
             if id(formula) not in evaluated and formula.role is not Role.NON_DIFFERENTIABLE:
                 key_reason = "" if formula.body.key == DEFAULT else f"it is of the dispatch key {formula.body.key}"
                 collected.left_out.append(
-                    (formula, key_reason or "PyTorch makes no code of it; derivlint check tells why")
+                    (formula, key_reason or 'torchgen generates no code for it; "derivlint check" reports the reason')
                 )
     _add(collected, model, derived)
     return collected

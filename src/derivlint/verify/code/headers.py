@@ -1,6 +1,6 @@
 """A replacement for ``ATen/ATen.h`` without operators, and the headers of the operators in formulas.
 
-PyTorch's header declares some thousand operators, which takes as long to compile as the rest. With
+PyTorch's header declares thousands of operators, which take as long to compile as everything else. With
 ``AT_PER_OPERATOR_HEADERS`` defined, PyTorch's other headers include single operators and not ``ATen/Functions.h``; they
 include ``ATen/ATen.h``, but need nothing that the replacement omits. The shared part is one header that can be
 precompiled; sources include the headers of operators after it.
@@ -22,8 +22,8 @@ ATEN = "ATen/ATen.h"
 COMMON = "formula_functions.h"
 #: The header that includes the operators in formulas.
 OPERATORS = "operators.h"
-#: The number of formulas beyond which most operators are included anyway.
-FEW = 120
+#: The maximum number of formulas for single headers; more formulas need most operators.
+MAX_FORMULAS = 120
 #: The headers that PyTorch's header includes in addition to operators; a release may lack one.
 _EXTRA_HEADERS = (
     "ATen/Context.h",

@@ -22,7 +22,7 @@ Moving = tuple[int, tuple[Variable, ...], float]
 
 
 class MisshapenError(Exception):
-    """A gradient does not fit the shape of its input."""
+    """A gradient that cannot be reduced to the shape of its input."""
 
 
 class CheckedPoint:

@@ -13,7 +13,7 @@ from derivlint.verify.inputs.layouts import inner_product, numbers
 
 
 class UnjudgedError(Exception):
-    """Finite differences cannot determine a derivative there."""
+    """Finite differences cannot determine a derivative at the point."""
 
 
 class Precision(Struct, frozen=True):
@@ -67,12 +67,9 @@ class Precision(Struct, frozen=True):
         return math.isfinite(difference) and difference <= self.identity * (1 + scale + max(abs(one), abs(another)))
 
     def compared(self, function: Callable[[float], float], actual: float, scale: float) -> tuple[float, bool]:
-        """The derivative of a function at zero, and whether a value agrees with it.
+        """Compute the derivative of a function at zero, and whether a value agrees with it.
 
-        Where it is not, steps of a twentieth are asked: their error is less where a higher derivative has a kink. => If
-        it does not, steps of a twentieth are tried: they have a smaller error near kinks of higher derivatives.
-
-        Where it is not, steps of a twentieth are asked: their error is less where a higher derivative has a kink.
+        If it does not, steps of a twentieth are tried, whose error is smaller near kinks of higher derivatives.
 
         Args:
             function: the function.
@@ -93,12 +90,12 @@ class Precision(Struct, frozen=True):
                 # rounding errors exceed such differences
                 return expected, False
             if any(self.agrees(slope, actual, scale) for slope in (left_slope, right_slope)):
-                # a kink so slight that both sides count as the same: each of them is right
+                # the one-sided derivatives agree within the tolerance, and the value with one of them
                 return actual, True
         return expected, self.agrees(expected, actual, scale)
 
     def derivative(self, function: Callable[[float], float]) -> float:
-        """The derivative of a function at zero, by central differences.
+        """Compute the derivative of a function at zero by central differences.
 
         Raises:
             UnjudgedError: the function is not smooth there, or not finite.
@@ -106,7 +103,7 @@ class Precision(Struct, frozen=True):
         return self._slopes(function)[0]
 
     def _slopes(self, function: Callable[[float], float]) -> tuple[float, float, float]:
-        """The derivative, and those from the left and from the right."""
+        """Return the central, left and right derivative."""
         middle = function(0.0)
         high, low = function(self.step), function(-self.step)
         first = (high - low) / (2 * self.step)

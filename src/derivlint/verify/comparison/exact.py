@@ -18,9 +18,9 @@ from derivlint.verify.comparison.numeric import tensors
 from derivlint.verify.inputs.points import call, is_inexact, require_memory
 
 FILE = Path(operators.__file__).parent / "data" / "exact.txt"
-#: The number of compared inputs.
+#: The number of compared inputs per derivative.
 COUNT = 10
-#: The numbers of digits to compute with, until two results agree.
+#: The working precisions in decimal digits, tried until two results agree up to a relative difference.
 _DIGITS = (40, 80, 400)
 _AGREED = 1e-18
 #: The tolerance for the operator to be the mpmath function.
@@ -40,7 +40,7 @@ class _Scope(dict[str, Any]):
 
 @cache
 def _mpmath() -> Any:
-    """The module, None if it is not installed."""
+    """Import mpmath, or return None if it is not installed."""
     try:
         import mpmath  # type: ignore[import-untyped]
     except ImportError:
@@ -75,7 +75,7 @@ def double_precision(
         moved: the arguments that are differentiated, jointly.
         order: its order.
         derivatives: the results of a formula, for each number.
-        places: positions that must be among the compared ones.
+        places: the indices of inputs that must be compared.
     """
     if _mpmath() is None:
         return {"double_unchecked": "mpmath is not installed"}
@@ -157,5 +157,5 @@ def _derivative(
 
 
 def written(arguments: Iterable[tuple[str, Any]]) -> str:
-    """Numbers, flags and strings by argument names, in a form that can be typed in."""
+    """Format numbers, flags and strings as keyword arguments of Python."""
     return ", ".join(f"{name}={value!r}" for name, value in arguments if isinstance(value, (int, float, str)))

@@ -153,7 +153,7 @@ def check_adjoint(
             ]
             scale += size_of(flowing) * size_of(at.cotangents)
     except (MisshapenError, *REFUSALS) as error:
-        # said by the check of that formula
+        # reported by the check of that formula
         require_memory(error)
         return
     pulled = sum(product for product, _ in pulls)

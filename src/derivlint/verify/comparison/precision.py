@@ -32,21 +32,21 @@ from derivlint.verify.inputs.stored import Inputs
 
 #: The measured dtypes.
 DTYPES = ("float16", "bfloat16", "float32")
-#: The number of values of each dtype: all there are of 16 bits.
+#: The number of values of each dtype: all bit patterns of 16 bits.
 COUNT = 1 << 16
 #: The number of values used to test whether an operator is elementwise.
 _TRIED = 64
-#: One in this many values of further arguments is 0, and one is 1.
-_ROUND = 16
-#: Differences up to this many units count as none.
+#: In further arguments, one in this many values is 0, and one is 1.
+_PERIOD = 16
+#: The error in units in the last place up to which values count as equal.
 _EQUAL = 1.0
-#: Kernels that count up from negative numbers are too slow below this.
-_FEW_STEPS = -1024.0
+#: The smallest number for operators whose kernels count up from it, in steps of one.
+_LOWEST_COUNTED = -1024.0
 #: The measured derivatives.
 GRADIENT, TANGENT, SECOND = "gradient", "tangent", "second derivative"
 
 #: A derivative: its kind, its target, the function, and its values in low and double precision.
-_FailureGroup = tuple[str, str, FunctionSpec, tuple[Any, Any]]
+_Derivative = tuple[str, str, FunctionSpec, tuple[Any, Any]]
 
 
 def grid(dtype: str) -> Any:
@@ -83,7 +83,7 @@ def measured(
         numbers = grid(dtype)
         if first.operator in Book.by_hand("counts-up"):
             # in 16 bits, all values below are integers, where such operators have poles
-            numbers = numbers[numbers > _FEW_STEPS]
+            numbers = numbers[numbers > _LOWEST_COUNTED]
         values = placed(SamplePoint(_values(point, numbers)), device).values
         few = next(value.dtype for value in values if is_inexact(value))
         before = list(_both(base, values, namespace)) if base else []
@@ -157,17 +157,17 @@ def _values(point: SamplePoint, numbers: Any) -> list[Any]:
             order = torch.randperm(numbers.numel(), generator=generator(0, "order", count))
             value = numbers
             if count:
-                value = numbers[order].masked_fill(places % _ROUND == 0, 0).masked_fill(places % _ROUND == 1, 1)
+                value = numbers[order].masked_fill(places % _PERIOD == 0, 0).masked_fill(places % _PERIOD == 1, 1)
             count += 1
         made.append(value)
     return made
 
 
-def _both(functions: Sequence[FunctionSpec], values: list[Any], namespace: Any) -> Iterator[_FailureGroup]:
+def _both(functions: Sequence[FunctionSpec], values: list[Any], namespace: Any) -> Iterator[_Derivative]:
     """Yield the derivatives of functions, in low and in double precision."""
     exact = [value.double() if is_inexact(value) else value for value in values]
-    low = _given(functions, values, namespace)
-    high = _given(functions, exact, namespace)
+    low = _unit_derivatives(functions, values, namespace)
+    high = _unit_derivatives(functions, exact, namespace)
     for key, (low_value, _) in low.items():
         if key in high and low_value.shape == high[key][0].shape:
             of = next(function for function in functions if function.number == key[2])
@@ -176,7 +176,7 @@ def _both(functions: Sequence[FunctionSpec], values: list[Any], namespace: Any) 
             yield key[0], key[1], of, (low_value.double(), right.masked_fill(~is_defined, math.nan))
 
 
-def _given(
+def _unit_derivatives(
     functions: Sequence[FunctionSpec], values: list[Any], namespace: Any
 ) -> dict[tuple[str, str, int], tuple[Any, Any]]:
     """The derivatives for incoming gradients and tangents of ones, each with the mask of finite outputs."""

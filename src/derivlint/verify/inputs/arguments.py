@@ -10,7 +10,7 @@ from derivlint.verify.code.functions import FunctionSpec, FunctionValue
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_inexact
 
-#: The number of flags that are tried in all combinations.
+#: The maximum number of flags that are tried in all combinations.
 FLAGS = 3
 #: Flags that determine which other arguments are present.
 _TRUSTED = ("train", "training", "update", "cudnn_enabled")

@@ -19,14 +19,16 @@ REFUSALS = (RuntimeError, IndexError, ValueError, TypeError)
 
 #: The default device type, and one without double precision.
 CPU, MPS = "cpu", "mps"
-#: The factor for inputs that shows the effect of rounding; equal values stay equal, and zeros stay zero.
+#: The factor on inputs that reveals the effect of rounding; equal values stay equal, and zeros stay zero.
 SCALE = 1 + 2.0**-40
-#: The maximum change under this scaling, relative to the judged difference.
+#: The maximum change of a value under this scaling, relative to the judged difference; else rounding is the cause.
 UNSTEADY = 0.05
 
 
-_SAID = re.compile(r"can't allocate memory|not enough memory|bad_alloc|bad allocation|Cannot allocate memory")
-_WANTED = re.compile(r"tried to allocate (\d+) bytes")
+#: Messages about a lack of memory.
+_OUT_OF_MEMORY = re.compile(r"can't allocate memory|not enough memory|bad_alloc|bad allocation|Cannot allocate memory")
+#: The size of a failed allocation in such a message.
+_ALLOCATION = re.compile(r"tried to allocate (\d+) bytes")
 
 
 def require_memory(error: Exception) -> None:
@@ -41,15 +43,15 @@ def require_memory(error: Exception) -> None:
     if isinstance(error, MemoryError):
         raise error
     text = str(error)
-    if not _SAID.search(text):
+    if not _OUT_OF_MEMORY.search(text):
         return
-    requested = _WANTED.search(text)
+    requested = _ALLOCATION.search(text)
     if requested is None or int(requested[1]) <= _memory():
         raise MemoryError(text.splitlines()[0]) from error
 
 
 def _memory() -> int:
-    """The machine's memory in bytes; beyond any size if unknown."""
+    """Return the machine's memory in bytes; a number beyond any size if unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

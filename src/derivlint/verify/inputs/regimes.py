@@ -28,9 +28,10 @@ from derivlint.verify.inputs.hardening import Change, is_number, is_raw, is_redu
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_inexact
 
-#: The distance from a bound on both sides.
-_BESIDE = 0.25
-_HALF = 0.6
+#: The distance of inputs from a bound, on both sides.
+_DISTANCE = 0.25
+#: The fraction of elements replaced by bounds.
+_BOUND_SHARE = 0.6
 #: The fraction of special elements.
 _SPECIAL = 0.34
 
@@ -103,7 +104,7 @@ def _bounds(point: SamplePoint, spec: FunctionSpec, places: list[int], noise: Ch
     yield from _among(point, [*bounds, 0.0, 1.0, -1.0], noise)
     for bound, (label, sign) in itertools.product(() if places else bounds[:6], (("above", 1), ("below", -1))):
 
-        def beside(value: Any, bound: float = bound, by: float = sign * _BESIDE) -> Any:
+        def beside(value: Any, bound: float = bound, by: float = sign * _DISTANCE) -> Any:
             return bound + by * (1 + noise(value))
 
         yield from _all(point, beside, f"{label} {bound:g}")
@@ -114,9 +115,9 @@ def _bounds(point: SamplePoint, spec: FunctionSpec, places: list[int], noise: Ch
         chosen = (noise(value) * 3).floor() - 1
         for label, made in (
             ("at", torch.full_like(value, bound)),
-            ("around", bound + chosen * _BESIDE * (1 + noise(value))),
-            ("above", bound + _BESIDE + noise(value)),
-            ("below", bound - _BESIDE - noise(value)),
+            ("around", bound + chosen * _DISTANCE * (1 + noise(value))),
+            ("above", bound + _DISTANCE + noise(value)),
+            ("below", bound - _DISTANCE - noise(value)),
         ):
             yield replaced(point, {place: made}, f"{label} {bound:g} ({spec.arguments[place].name})")
 
@@ -131,7 +132,7 @@ def _among(point: SamplePoint, bounds: list[float], noise: Change) -> Iterator[S
         if value.is_complex() or not value.numel():
             return value
         picked = chosen[(noise(value).double() * len(bounds)).long().clamp_max(len(bounds) - 1)].to(value.dtype)
-        return torch.where(noise(value) < _HALF, picked, value)
+        return torch.where(noise(value) < _BOUND_SHARE, picked, value)
 
     yield from _all(point, among, "among bounds")
     yield from _all(point, among, "among bounds again")

@@ -19,20 +19,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-#: Inputs with more elements are skipped: a formula for ten elements is one for a thousand.
-LARGEST = 800
-#: The maximum number of inputs kept for an operator.
-KEPT = 16
-#: The number of further inputs kept for an operator because of a rare string, flag or absence.
-RARE = 16
-#: A property is rare up to this number of inputs.
-FEW = 3
-#: The number of samples of one OpInfo that are run.
-SAMPLES = 24
+#: The maximum number of elements of recorded inputs: larger ones show no more mistakes.
+MAX_ELEMENTS = 800
+#: The maximum number of recorded inputs per operator.
+MAX_INPUTS = 16
+#: The maximum number of further inputs per operator with a rare string, flag or absence.
+MAX_RARE_INPUTS = 16
+#: The number of inputs up to which such a property is rare.
+RARE_COUNT = 3
+#: The maximum number of samples that are run per OpInfo.
+MAX_SAMPLES = 24
 
 
 def op_infos() -> list[Any]:
-    """PyTorch's OpInfos."""
+    """Import and return PyTorch's OpInfos."""
     if "expecttest" not in sys.modules:
         # PyTorch's tests compare strings with it, and samples only import it
         try:
@@ -128,16 +128,16 @@ class Recording:
 
     def is_full(self, name: str) -> bool:
         """Whether the recording of an operator is complete."""
-        return len(self._shapes.get(name, ())) >= KEPT + RARE
+        return len(self._shapes.get(name, ())) >= MAX_INPUTS + MAX_RARE_INPUTS
 
     def add(self, name: str, values: list[Any]) -> None:
         """Record arguments that are small and differ from the recorded ones."""
-        if not 0 < elements(values) <= LARGEST:
+        if not 0 < elements(values) <= MAX_ELEMENTS:
             return
         shapes = self._shapes.setdefault(name, set())
         shape = tuple(map(shape_of, values))
         kind = (name, *(repr(value) for value in values if value is None or isinstance(value, (bool, str))))
-        if shape not in shapes and (len(shapes) < KEPT or self._kinds[kind] < FEW):
+        if shape not in shapes and (len(shapes) < MAX_INPUTS or self._kinds[kind] < RARE_COUNT):
             shapes.add(shape)
             self._kinds[kind] += 1
             self.inputs.setdefault(name, []).append(values)
@@ -200,7 +200,7 @@ def record(
             try:
                 more = {"num_input_tensors": [2], "low": 0.1, "high": 0.9} if info.name.startswith("_foreach_") else {}
                 samples = info.sample_inputs("cpu", dtype, requires_grad=differentiable, **more)
-                for sample in islice(samples, SAMPLES):
+                for sample in islice(samples, MAX_SAMPLES):
                     _run(info, sample, differentiable, Recorder)
             except MemoryError:
                 raise
@@ -242,7 +242,7 @@ def _run(info: Any, sample: Any, differentiable: bool, recorder: Any) -> None:
 
     parts = (sample.input, *sample.args, *sample.kwargs.values())
     everything = [item for part in parts for item in _tensors(part)]
-    if sum(item.numel() for item in everything) > 4 * LARGEST:
+    if sum(item.numel() for item in everything) > 4 * MAX_ELEMENTS:
         return
     inputs = [item for item in everything if item.requires_grad]
     with recorder():

@@ -14,14 +14,14 @@ from derivlint.compiler.children import HungError, PythonChild, lines_of
 from derivlint.verify.unchecked import SkipReason, StoppedError, VerifyError, exit_reason
 
 MODULE = "derivlint.verify.processes.server"
-#: The seconds after which an idle, silent process counts as hung.
+#: The number of seconds after which an idle, silent process counts as hung.
 IDLE = 120.0
 #: The message about a hung process.
 HUNG = "the process hangs without using processor time"
 
 
 def send(message: dict[str, Any], to: int | None = None) -> None:
-    """Write one line."""
+    """Write a message as one line of JSON."""
     data = (json.dumps(message) + "\n").encode()
     target = sys.stdout.fileno() if to is None else to
     while data:

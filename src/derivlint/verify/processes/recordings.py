@@ -51,7 +51,7 @@ def _record(dtype: str, target: Path, stems: list[str], sources: list[str] | Non
     recording = resumed(checkpoint, digest)
     last = time.monotonic()
 
-    def tell(position: int, count: int) -> None:
+    def report(position: int, count: int) -> None:
         nonlocal last
         send({"recorded": f"{dtype}: {position} of {count}"}, out)
         if time.monotonic() - last >= PERIOD:
@@ -60,7 +60,7 @@ def _record(dtype: str, target: Path, stems: list[str], sources: list[str] | Non
                 keep(checkpoint, recording, digest)
             last = time.monotonic()
 
-    record(dtype, stems, recording, tell, sources)
+    record(dtype, stems, recording, report, sources)
     # an operator without inputs is not looked for again
     add_inputs(target, {**{name: [] for name in stems}, **recording.inputs})
     checkpoint.unlink(missing_ok=True)
@@ -87,7 +87,7 @@ def keep(checkpoint: Path, recording: Recording, digest: str) -> None:
 
 
 def resumed(checkpoint: Path, digest: str) -> Recording:
-    """The recording of a checkpoint; empty if there is none for these operators, or it is damaged."""
+    """Return the recording of a checkpoint; an empty one without a valid checkpoint for these operators."""
     try:
         if is_own(checkpoint):
             stored = StoredInputs(checkpoint)
@@ -106,7 +106,7 @@ def recording_path(place: Path, dtype: str, version: str) -> Path:
 
 
 def stems_of(operators: Iterable[str]) -> set[str]:
-    """The stems of operators, and of those whose inputs they take."""
+    """Return the stems of operators, and of the operators whose inputs they use."""
     like = operators_with_like_inputs()
     return {stem(name.partition(".")[0]) for operator in operators for name in (operator, like.get(operator, operator))}
 
@@ -114,7 +114,7 @@ def stems_of(operators: Iterable[str]) -> set[str]:
 def recorded(
     operators: Iterable[str], dtypes: Iterable[str], version: str, place: Path, progress: Callable[[str], None]
 ) -> dict[str, Path]:
-    """The files with the recorded inputs by dtype; those of operators that are missing are recorded.
+    """Return the files with recorded inputs by dtype, after recording the inputs of missing operators.
 
     Args:
         operators: the operators.
@@ -152,7 +152,7 @@ def recorded(
     except StoppedError as error:
         raise _failed(error.why, str(error)) from error
     if None in map(_stored, changed):
-        raise _failed(SkipReason.FAILED, "what was recorded cannot be read")
+        raise _failed(SkipReason.FAILED, "the recorded inputs cannot be read")
     return paths
 
 
@@ -162,7 +162,7 @@ def _failed(why: SkipReason, reason: str) -> StoppedError:
 
 
 def _stored(path: Path) -> StoredInputs | None:
-    """The inputs in a file that only this user can have written; None without it or some of what was written."""
+    """Return the inputs in a file, or None if it is missing, damaged, or writable by other users."""
     if not is_own(path) or not path.is_file():
         return None
     try:
@@ -174,7 +174,7 @@ def _stored(path: Path) -> StoredInputs | None:
 
 
 def _run_recorder(tasks: list[dict[str, Any]], progress: Callable[[str], None]) -> None:
-    """Record in a process of its own.
+    """Record inputs in a separate process.
 
     Raises:
         StoppedError: it cannot be started, hangs, or ended without a result.

@@ -33,11 +33,11 @@ from derivlint.verify.processes.work import CheckContext, check_operator, not_ch
 from derivlint.verify.processes.workdir import first_foreign_path
 from derivlint.verify.unchecked import SkipReason, exit_reason
 
-#: The number of operators for a child.
+#: The number of operators per child.
 CHUNK = 12
-#: The seconds between two heartbeats, and between two checks for hung children.
+#: The number of seconds between heartbeats, and between checks for hung children.
 BEAT = 2.0
-#: The number of bytes kept of a child's standard error.
+#: The number of retained bytes of a child's standard error.
 STDERR_BYTES = 4096
 
 
@@ -203,7 +203,7 @@ def run(functions: dict[str, list[FunctionSpec]], work: CheckContext, lifeline: 
 
 
 def prepare() -> None:
-    """Preload what PyTorch imports late for forward mode, since each child would import it again."""
+    """Preload the modules that PyTorch imports late for forward mode, since each child would import them again."""
     import torch
     from torch.autograd import forward_ad
 

@@ -25,8 +25,8 @@ from derivlint.verify.unchecked import SkipReason
 
 Send = Callable[[dict[str, Any]], None]
 
-#: Larger tensors are shown by their shape.
-SHOWN = 4
+#: The maximum number of elements of a tensor in messages; larger tensors are shown by shape.
+MAX_SHOWN = 4
 
 
 class CheckContext(Struct, frozen=True):
@@ -148,7 +148,7 @@ def check_operator(functions: Sequence[FunctionSpec], work: CheckContext, send: 
     if not points:
         why = SkipReason.NO_INPUTS
     elif not compared and not groups:
-        why, reason = SkipReason.NOT_COMPARED, refusal or "at no input can anything be compared"
+        why, reason = SkipReason.NOT_COMPARED, refusal or "no comparison is possible at any input"
     for message in _messages([*functions, *(base or ())], groups, run):
         send(message)
     result = OperatorResult(
@@ -182,7 +182,7 @@ def _measure(functions: Sequence[FunctionSpec], work: CheckContext, send: Send) 
     for message in measures:
         send(message)
     if not measures:
-        send(not_checked(first.operator, SkipReason.NO_INPUTS, "no inputs of one shape in few bits are known"))
+        send(not_checked(first.operator, SkipReason.NO_INPUTS, "no elementwise inputs in low precision are known"))
         return
     numbers = tuple(sorted({message["precision"] for message in measures}))
     send(_result(first.operator, OperatorResult(len(measures), functions=numbers, nonzero=numbers)))
@@ -334,7 +334,7 @@ def described_inputs(spec: FunctionSpec, point: SamplePoint) -> str:
             if value.is_nested:
                 return f"nested {kind}{[list(part.shape) for part in value.unbind()]}"
             layout = "" if is_plain(value) else f"{str(value.layout).removeprefix('torch.')} "
-            if is_plain(value) and value.numel() <= SHOWN:
+            if is_plain(value) and value.numel() <= MAX_SHOWN:
                 return f"{kind}({numbers(value.tolist())})"
             return f"{layout}{kind}{list(value.shape)}"
         if isinstance(value, list):
