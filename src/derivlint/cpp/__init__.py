@@ -1,12 +1,13 @@
-"""C++ types, declarations, lookup and overload resolution. Knows nothing about the entries of derivatives.yaml.
+"""C++ types, declarations, lookup and overload resolution; independent of the entries of derivatives.yaml.
 
 Begin with :mod:`derivlint.cpp.expressions.inference`, which types every node of an expression.
 
-    cpp_type canonical types, one object per type, compared by identity; ``types``: types as spelled declarations the
-    declarations of headers; ``stubs/*.h`` are written by hand library all entities that can be named: operators,
-    helpers, stubs, names known to the compiler lookup        unqualified and qualified names, as the using-directives
-    of the generated files make them visible expressions   types of expressions: ``overloads`` (arity, templates, which
-    argument does not match), ``conversion``
+    cpp_type      canonical types, one object per type, compared by identity; ``types``: types as spelled
+    canonical     canonical spellings, with the table of aliases
+    declarations  the declarations of headers; ``stubs/*.h`` are written by hand
+    library       all entities that can be named: operators, helpers, stubs, names known to the compiler
+    lookup        unqualified and qualified names, as the using-directives of the generated files make them visible
+    expressions   types of expressions: ``overloads`` (arity, templates, which argument does not match), ``conversion``
                   (ranks; braced lists, constants), ``operators`` (between types, from the table of relations)
     problem       the kinds of type problems
 

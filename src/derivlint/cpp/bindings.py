@@ -1,4 +1,4 @@
-"""The names of a function's arguments and returns in generated C++."""
+"""The parameters and returns of a function in generated C++."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Binding(Struct, frozen=True):
     """One parameter of the C++ signature.
 
     Attributes:
-        name: the parameter's name; the four tensor options of a factory function are one parameter ``options``.
+        name: the parameter's name; ``options`` for the four tensor options of a factory function.
         cpp_type: its type without ``const`` and ``&``.
         argument: the schema argument, or None for ``options``.
     """
@@ -32,7 +32,7 @@ class Binding(Struct, frozen=True):
 
     @property
     def is_tensor_list(self) -> bool:
-        """Whether the parameter is a list of tensors, none of them optional."""
+        """Whether the parameter is a list of tensors; lists of optional tensors do not count."""
         type = None if self.argument is None else self.argument.type
         return isinstance(type, ListType) and isinstance(type.elem, BaseType) and type.may_be_tensor_like
 
@@ -42,7 +42,7 @@ def cpp_arguments(function: NativeFunction) -> tuple[Binding, ...]:
     """The parameters of a function's C++ signature, out arguments first.
 
     Follows torchgen/packaged/autograd/load_derivatives.py, ``cpp_arguments``: the grouped signature, in its SymInt form
-    if the schema has one. Formulas see exactly these names.
+    if the schema has one. Formulas may use exactly these names.
     """
     schema = function.schema
     structured = function.part_of_structured_group
@@ -59,7 +59,7 @@ def cpp_arguments(function: NativeFunction) -> tuple[Binding, ...]:
 
 
 def parameter_type(argument: Argument, function: NativeFunction, *, symint: bool = True) -> DeclaredType:
-    """The C++ type of a function's formal parameter, with its reference and ``const``."""
+    """The C++ type of a function's formal parameter, including reference and ``const``."""
     return argument_type(
         argument.type,
         write=argument.is_write,
@@ -74,7 +74,7 @@ def return_names(function: NativeFunction) -> tuple[str, ...]:
     """The C++ names of a function's returns.
 
     Follows torchgen/api/cpp.py, ``return_names``: ``self`` for an in-place function, the out argument's name for an out
-    function, the return's own name (``<name>_return`` if an argument has the same name), else ``result`` or
+    function, the declared name of the return (``<name>_return`` if an argument has that name), else ``result`` or
     ``result<i>``.
     """
     schema = function.schema

@@ -1,8 +1,8 @@
-"""The canonical spelling of a C++ type: ``std::optional<Tensor>`` for ``const ::std::optional<at::Tensor> &``.
+"""Canonical spellings of C++ types: ``optional<Tensor>`` for ``const ::std::optional<at::Tensor> &``.
 
-Headers, schemas and formulas spell one type in many ways. All comparisons use canonical types: without the namespaces
-of PyTorch, ``std`` and ``const``, without blanks, with aliases expanded. Only non-const lvalue references are kept,
-``Tensor&``, since they do not bind to temporaries.
+Headers, schemas and formulas spell one type in many ways. Types are compared in canonical form: without ``const``,
+blanks and the namespaces of PyTorch and ``std``, and with the aliases of ``_OTHER_NAMES`` expanded. Only non-const
+lvalue references stay, such as ``Tensor&``, since they do not bind to temporaries.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 from derivlint.cpp.cpp_type import CppType, cpp_type, pointer_to, reference_to, template_type
 from derivlint.formula.vocabulary import words
 
-#: The limits on types, which are parsed recursively: longer text, or more template arguments, is not a type.
+#: The limits on types, which are parsed recursively; beyond them, a text is not a type.
 MAX_LENGTH = 4000
 MAX_ARGUMENTS = 120
 
@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     r"(?:(?P<word>[A-Za-z_]\w*)|(?P<number>\d\w*)|(?P<mark>::|&&|\.\.\.|[<>,&*()\[\]-])|(?P<end>\Z))"
 )
 
-#: Namespaces that are dropped, also when written relative to each other.
+#: Namespaces to drop, also if written relative to each other.
 _DROPPED = frozenset(
     {
         ("at",),
@@ -43,6 +43,7 @@ _DROPPED = frozenset(
     }
 )
 
+#: The types of PyTorch's aliases, by name; aliases in users' headers are read from their declarations.
 _OTHER_NAMES = {
     "DimnameList": "ArrayRef<Dimname>",
     "Dtype": "ScalarType",
@@ -56,7 +57,7 @@ _OTHER_NAMES = {
     "Variable": "Tensor",
     "tensor_list": "vector<Tensor>",
     "variable_list": "vector<Tensor>",
-    # the fixed-width types are aliases on the 64-bit systems that PyTorch supports
+    # fixed-width types are aliases on the 64-bit systems that PyTorch supports
     "int16_t": "short",
     "int32_t": "int",
     "intptr_t": "int64_t",
@@ -89,7 +90,7 @@ _POSTFIX = frozenset({"*", "&", "&&", "const", "volatile"})
 
 @lru_cache(maxsize=16384)
 def canonical_type(text: str) -> CppType | None:
-    """Return the canonical type for C++ text, or None if it is not a type."""
+    """Return the canonical type of a spelling, or None if it is not a type."""
     tokens = _tokens(text)
     if not tokens:
         return None
@@ -129,7 +130,7 @@ def _at(tokens: list[str], position: int) -> str:
 
 
 def _type(tokens: list[str], position: int) -> tuple[CppType, int]:
-    """Parse the type at a token, with ``*`` and ``&``; returns it and the position after it."""
+    """Parse a type with ``*`` and ``&`` at a token; return it and the position after it."""
     is_const = False
     while _at(tokens, position) in _QUALIFIERS:
         is_const = is_const or tokens[position] == "const"
@@ -222,7 +223,7 @@ def _named(tokens: list[str], position: int) -> tuple[CppType, int]:
 
 
 def _short(segments: list[CppType], path: list[str]) -> CppType:
-    """Drop the namespaces that canonical types lack, and expand aliases."""
+    """Drop namespaces and expand aliases."""
     dropped = 0
     for count in range(len(path) - 1, 0, -1):
         if tuple(path[:count]) in _DROPPED:
@@ -284,7 +285,7 @@ def _argument(tokens: list[str], position: int) -> tuple[CppType, int]:
 
 
 def _closed(tokens: list[str], position: int) -> int:
-    """The index of the parenthesis that closes the one at a token."""
+    """The index of the parenthesis that closes the one at ``position``."""
     depth = 0
     while position < len(tokens):
         depth += {"(": 1, ")": -1}.get(tokens[position], 0)

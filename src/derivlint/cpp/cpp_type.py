@@ -1,6 +1,6 @@
-"""Canonical C++ types, interned and compared by identity, and the values of expressions.
+"""Canonical C++ types, interned and compared by identity, and the static types of expressions.
 
-:func:`derivlint.cpp.canonical.canonical_type` makes them from the spellings of headers, schemas and formulas.
+:func:`derivlint.cpp.canonical.canonical_type` converts spellings to canonical types.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class CppType(Struct, frozen=True, eq=False, weakref=True):
 
     Attributes:
         text: its canonical spelling, ``optional<Tensor>``.
-        head: the name of the template, ``optional``; the spelling of a type that is not a specialization.
-        arguments: the arguments of the template; numbers are represented by types of that name.
-        pointee: the type that a pointer points to, else None.
-        referred: the type that a non-const reference refers to, else None.
+        head: the name of the template, ``optional``; the spelling if it is not a specialization.
+        arguments: the template arguments; numbers are represented as types.
+        pointee: the type that a pointer points to, or None.
+        referred: the type that a non-const reference refers to, or None.
         has_tensors: whether it is a tensor class, or contains one.
     """
 
@@ -72,7 +72,7 @@ def cpp_type(text: str) -> CppType:
 
 
 def types(text: str) -> frozenset[CppType]:
-    """The types with canonical spellings, separated by blanks."""
+    """The types with these canonical spellings, separated by blanks."""
     return frozenset(map(cpp_type, text.split()))
 
 
@@ -130,7 +130,7 @@ def _read(text: str) -> CppType:
 
 
 def _split(text: str) -> list[str]:
-    """Split a spelling into the template's name and its arguments, those of the last angle brackets: ``A<B>::C<D>``."""
+    """Split a spelling into template name and arguments; the last angle brackets count: ``A<B>::C<D>``."""
     depth, end = 0, len(text) - 1
     words: list[str] = []
     for index in range(end, -1, -1):
@@ -147,9 +147,9 @@ def _split(text: str) -> list[str]:
     return [text[:end], *filter(None, reversed(words))]
 
 
-#: The unknown type: every expression over it is unknown and never reported.
+#: The unknown type: expressions over it are unknown and never reported.
 UNKNOWN = cpp_type("?")
-#: The type of a braced list, which only the target of an initialization determines.
+#: The type of a braced list, which depends on the initialized type.
 BRACES = cpp_type("{}")
 VOID = cpp_type("void")
 BOOL = cpp_type("bool")
@@ -161,7 +161,7 @@ CHAR = cpp_type("char")
 SIZE = cpp_type("size_t")
 SYM_INT = cpp_type("SymInt")
 CHAR_POINTER = cpp_type("const char*")
-#: A function that is not called; without overloads it decays to a pointer.
+#: The type of an uncalled function; it decays to a pointer if it is not overloaded.
 FUNCTION = cpp_type("function*")
 NULL_POINTER = cpp_type("nullptr_t")
 NULL_OPTION = cpp_type("nullopt_t")

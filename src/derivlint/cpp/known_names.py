@@ -1,7 +1,7 @@
-"""The names that exist in the namespaces of C++ and PyTorch, as a compiler listed them for one release.
+"""The names in the namespaces of C++ and PyTorch, as listed by a compiler for one release.
 
-``python -m tools.index names`` makes the list (:mod:`tools.namespaces`). The list does not say what a name denotes;
-declarations do.
+``python -m tools.index names`` generates the list (:mod:`tools.namespaces`), which has names only; declarations have
+their meaning.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DATA = Path(__file__).parent / "data"
 
 
 class KnownNames:
-    """The names of each namespace; split on demand."""
+    """The names in each namespace, decoded on demand."""
 
     def __init__(self, content: dict[str, Any]) -> None:
         self._names: dict[str, str] = content["names"]
@@ -28,14 +28,14 @@ class KnownNames:
         self._sets: dict[str, frozenset[str]] = {}
 
     def of(self, namespace: str) -> frozenset[str]:
-        """The names of a namespace; empty if it was not listed."""
+        """The names in a namespace; empty if it is not listed."""
         names = self._sets.get(namespace)
         if names is None:
             names = self._sets[namespace] = frozenset(self._names.get(namespace, "").split())
         return names
 
     def with_names(self, namespace: str, names: Iterable[str]) -> KnownNames:
-        """Return a copy with other names for one namespace."""
+        """Return a copy with other names in one namespace."""
         extended = copy(self)
         extended._sets = {**self._sets, namespace: frozenset(names)}
         return extended
@@ -49,7 +49,7 @@ class KnownNames:
         return frozenset(self._macros.split())
 
     def lists(self, namespace: str) -> bool:
-        """Whether the list of names of a namespace is complete."""
+        """Whether the names in a namespace are completely listed."""
         return namespace in self._names
 
     @cached_property

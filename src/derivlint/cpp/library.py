@@ -31,17 +31,17 @@ from derivlint.cpp.relations import Relations, load_relations
 from derivlint.schema import NativeFunctions
 from derivlint.source.lazy import Bounded, cached_property
 
-#: Shorter names have too many neighbours.
+#: The minimum length of names to suggest; shorter ones have too many neighbours.
 SHORTEST = 4
-#: Longer names have too many shortened forms; PyTorch's longest have about 60 letters.
+#: The maximum length of names to suggest; longer ones have too many shortened forms. PyTorch's longest have 60.
 LONGEST = 200
 _DATA = Path(__file__).parent / "data"
 
 
 class Neighbours:
-    """Finds known names one typo away, by the forms of names with one letter removed.
+    """An index of known names that finds names one typo away.
 
-    Two words are one typo apart only if they share such a form.
+    Names are indexed by their forms with one letter removed: two words one typo apart share such a form.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -49,7 +49,7 @@ class Neighbours:
 
     @cached_property
     def _by_form(self) -> dict[str, list[str]]:
-        """The names by their shortened forms; computed for the first unknown name, which most files lack."""
+        """The names by shortened form; computed for the first unknown name, since most files have none."""
         forms: dict[str, list[str]] = {}
         for name in sorted(self.names):
             if SHORTEST <= len(name) <= LONGEST:
@@ -73,7 +73,7 @@ def _shortened(name: str) -> list[str]:
 
 
 def is_one_slip(a: str, b: str) -> bool:
-    """Whether two different words differ by one inserted, dropped or replaced letter, or by a swap of neighbours."""
+    """Whether two words differ by one inserted, dropped or replaced letter, or by swapped adjacent letters."""
     start = 0
     while start < min(len(a), len(b)) and a[start] == b[start]:
         start += 1
@@ -86,7 +86,7 @@ def is_one_slip(a: str, b: str) -> bool:
 GENERATED = "torch::autograd::generated"
 HELPERS = f"{GENERATED}::details"
 ATEN = "at"
-#: The namespaces whose names each namespace includes, by using-directives or using-declarations.
+#: The namespaces that each namespace includes, by using-directives or using-declarations.
 INCLUDED = {
     "at": ("c10",),
     GENERATED: ("torch::autograd",),
@@ -99,7 +99,7 @@ class FoundCallee(NamedTuple):
 
     Attributes:
         functions: the overloads.
-        complete: whether these are all; otherwise it accepts any arguments.
+        complete: whether these are all overloads; otherwise any arguments are accepted.
     """
 
     functions: tuple[Function, ...]
@@ -107,7 +107,7 @@ class FoundCallee(NamedTuple):
 
     @property
     def exists(self) -> bool:
-        """Whether an entity with a name exists."""
+        """Whether an entity with the name exists."""
         return bool(self.functions) or not self.complete
 
 
@@ -129,12 +129,12 @@ def instantiated(function: Function, bindings: dict[str, CppType]) -> Function:
 
 
 def opaque(function: Function) -> bool:
-    """Whether a declaration gives nothing but the function's name."""
+    """Whether only the name of a function is known."""
     return function.variadic and function.result is AUTO
 
 
 def without_doubles(functions: Iterable[Function]) -> tuple[Function, ...]:
-    """Remove overloads that are declared twice, possibly with other parameter names."""
+    """Remove redeclared overloads, whose parameter names may differ."""
     by_types: dict[tuple[object, ...], Function] = {}
     for function in functions:
         key = (function.variadic, *(parameter.type for parameter in function.parameters))
@@ -143,19 +143,19 @@ def without_doubles(functions: Iterable[Function]) -> tuple[Function, ...]:
 
 
 def found(functions: Iterable[Function]) -> FoundCallee:
-    """The overload set, incomplete if one of them is opaque."""
+    """An overload set, incomplete if one of the functions is opaque."""
     overloads = tuple(functions)
     return FoundCallee(overloads, not any(map(opaque, overloads)))
 
 
 class ClassMembers(Struct, frozen=True):
-    """The members of a class, those of its bases included.
+    """The members of a class and its bases.
 
     Attributes:
         methods: the methods by name.
         fields: the types of its data by name.
         constructors: the constructors.
-        complete: whether these are all members.
+        complete: whether all members are known.
     """
 
     methods: dict[str, FoundCallee]
@@ -204,7 +204,7 @@ class Library:
     # ---- functions
 
     def functions(self, namespace: str, name: str) -> FoundCallee:
-        """The functions declared in a namespace itself, by name."""
+        """The functions with a name in a namespace, without included namespaces."""
         key = (namespace, name)
         result = self._qualified.get(key)
         if result is None:
@@ -223,7 +223,7 @@ class Library:
         return NOTHING
 
     def with_associated(self, bare: FoundCallee, name: str, namespaces: frozenset[str]) -> FoundCallee:
-        """Add the functions of associated namespaces to those of unqualified lookup."""
+        """Add the functions of associated namespaces to the result of unqualified lookup."""
         key = (bare, name, namespaces)
         result = self._associated.get(key)
         if result is None:
@@ -240,11 +240,11 @@ class Library:
         return FoundCallee(tuple(functions), complete)
 
     def may_be_function(self, namespace: str, name: str) -> bool:
-        """Whether a namespace has a name without a declaration that is not a type."""
+        """Whether a name in a namespace has no declaration and is not a type."""
         return self.names.has(namespace, name) and self.type_named(f"{namespace}::{name}") is None
 
     def helpers_elsewhere(self, name: str) -> FoundCallee:
-        """The functions with a name that headers declare in any namespace."""
+        """The functions with a name that headers declare, in any namespace."""
         namespaces = [namespace for namespace, names in self._headers.functions.items() if name in names]
         return found(function for namespace in namespaces for function in self._headers.functions[namespace][name])
 
@@ -253,18 +253,18 @@ class Library:
         return self.declarations.variables.get(namespace, {}).get(name)
 
     def namespaces_of_class(self, name: str) -> tuple[str, ...]:
-        """The full paths of classes of that name, for their static members."""
+        """The full paths of the classes with a name, for their static members."""
         paths = (*self.declarations.functions, *self.declarations.variables)
         return tuple(path for path in paths if path.rpartition("::")[2] == name)
 
     def knows_all_of(self, namespace: str) -> bool:
-        """Whether all names of a namespace are known."""
+        """Whether all names in a namespace are known."""
         if self.names.lists(namespace) or namespace in self._operators_in:
             return True
         return any(namespace in names for names in (self.declarations.variables, self.declarations.functions))
 
     def operators_namespace(self, path: str) -> str | None:
-        """The namespace of emitted functions for operators of another namespace than PyTorch's, or None.
+        """The namespace of emitted functions for operators outside PyTorch's namespace, or None.
 
         It is nested in the namespace of the nodes, and shadows one of the author's with the same name.
         """
@@ -272,7 +272,7 @@ class Library:
         return place if place in self._operators_in else None
 
     def seen_as(self, level: tuple[str, ...]) -> tuple[str, ...]:
-        """The namespaces of one level of lookup, including those of operators that are visible in emitted code."""
+        """The namespaces of one lookup level, including operator namespaces that emitted code makes visible."""
         return (*level, *self._operators_in) if GENERATED in level else level
 
     def is_namespace(self, path: str) -> bool:
@@ -328,7 +328,7 @@ class Library:
         return self.names.has(namespace, name) and self.type_named(path) is not None
 
     def is_type(self, canonical: CppType) -> bool:
-        """Whether a canonical name is that of a type."""
+        """Whether a canonical name denotes a type."""
         head = canonical.innermost.head
         return head in BUILT_IN or head in self._heads or head in self.declarations.classes
 
@@ -362,7 +362,7 @@ class Library:
         return ClassMembers(methods, fields, constructors, complete)
 
     def methods(self, type: CppType, name: str) -> FoundCallee | None:
-        """The methods with a name, or None if the class is not completely known."""
+        """The methods with a name, or None if the members are not completely known."""
         key = (type, name)
         if key not in self._methods:
             self._methods[key] = self._methods_of(type, name)
@@ -443,7 +443,7 @@ BUILT_IN = frozenset(
 
 @lru_cache(maxsize=8)
 def library_of(natives: NativeFunctions, has_headers: bool = True) -> Library:
-    """Load the library for these operators: the stubs, and the headers that come with the operators.
+    """Load the library for these operators: bundled stubs, and the operators' headers.
 
     Args:
         natives: the operators.
@@ -453,7 +453,7 @@ def library_of(natives: NativeFunctions, has_headers: bool = True) -> Library:
     headers = declarations_from_json(written) if written is not None else None
     names = load_names()
     if headers is not None and natives.has_manual:
-        # the bundled list has the helpers of one release, which may differ from those at hand
+        # the bundled helpers are those of one release, which may differ from the headers
         declared = (headers.functions, headers.variables, headers.opaque, headers.aliases)
         own = {name for parts in declared for name in parts.get(HELPERS, ())}
         names = names.with_names(HELPERS, {*own, *headers.classes})

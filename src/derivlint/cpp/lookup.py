@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from derivlint.formula import Name
 
 
-#: The deepest nesting of namespaces.
+#: The maximum nesting of namespaces.
 MAX_NESTING = 20
 
 
 class EntityKind(Enum):
-    """The entity that a name refers to."""
+    """The kinds of entities that names refer to."""
 
     FUNCTION = "function"
     VARIABLE = "variable"
     TYPE = "type"
-    #: it exists, but its declaration is unknown
+    #: exists, but its declaration is unknown
     UNKNOWN = "unknown"
-    #: it denotes different entities in namespaces of one lookup level
+    #: denotes different entities in namespaces of one lookup level
     AMBIGUOUS = "ambiguous"
     NOTHING = "nothing"
 
@@ -38,7 +38,7 @@ class Entity(Struct, frozen=True):
     Attributes:
         kind: the kind of entity.
         functions: the overloads of a function.
-        type: the type of a variable or constant, or the type that it is.
+        type: the type of the variable or constant, or the named type.
         owner: the namespace or class that was searched, as written.
         missing: the index of the missing segment of a qualified name, None for the last.
     """
@@ -76,13 +76,13 @@ def _look_up(library: Library, scope: Scope, name: str) -> Entity:
         entity = _in_namespaces(library, library.seen_as(level), name)
         if entity.kind is not EntityKind.NOTHING:
             return entity
-    # helpers of other projects are in their own namespaces, which their generated files import
+    # helpers of other projects are in namespaces that their generated files import
     helpers = library.helpers_elsewhere(name)
     return Entity(EntityKind.FUNCTION, helpers) if helpers.exists else NOT_FOUND
 
 
 def _in_namespaces(library: Library, namespaces: tuple[str, ...], name: str) -> Entity:
-    """Look up a name in the namespaces of one level."""
+    """Look up a name in the namespaces of one lookup level."""
     functions: list[FoundCallee] = []
     exists = False
     named: CppType | None = None
@@ -145,7 +145,7 @@ def _template_named(library: Library, scope: Scope, node: Name, type: CppType | 
 
 
 def in_namespace(library: Library, namespace: str, name: str) -> Entity:
-    """Look up a name in a namespace, and in the namespaces that it includes."""
+    """Look up a name in a namespace and the namespaces that it includes."""
     entity = _in_namespaces(library, (namespace,), name)
     if entity.kind is EntityKind.NOTHING:
         for included in library.included.get(namespace, ()):
@@ -169,7 +169,7 @@ def resolve_namespace(library: Library, scope: Scope, path: str, *, leading: boo
     if library.is_namespace(path):
         return path
     outer, _, rest = path.partition("::")
-    # "at" includes "c10", and a class is found by its name
+    # "at" includes "c10"; a class is found by its name
     included = [f"{namespace}::{rest}" for namespace in library.included.get(outer, ()) if rest]
     visible = any(library.names.has(namespace, path) for level in scope.levels for namespace in level)
     classes = library.namespaces_of_class(path) if visible else ()
@@ -177,7 +177,7 @@ def resolve_namespace(library: Library, scope: Scope, path: str, *, leading: boo
 
 
 def _unknown_namespace(library: Library, scope: Scope, node: Name, path: str) -> Entity:
-    """The entity of an unresolved path; it may contain a class, whose static members are not checked."""
+    """The entity for an unresolved path, which may contain a class with unchecked static members."""
     for count in range(min(len(node.parts) - 1, MAX_NESTING), 0, -1):
         prefix = "::".join(part.identifier for part in node.parts[:count])
         if library.is_type_path(prefix):

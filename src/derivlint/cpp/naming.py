@@ -1,4 +1,4 @@
-"""Typing of names that are not called, and checks of their template arguments."""
+"""Types of uncalled names, and checks of template arguments."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from derivlint.formula import Name, TypeName
 if TYPE_CHECKING:
     from derivlint.cpp.expressions.typer import Typer
 
-#: The keywords of built-in types, and the words that may accompany a type.
+#: The keywords of built-in types, and words that may precede a type.
 TYPE_WORDS = BUILT_IN | {"const", "volatile", "typename", "struct", "class", "auto", "signed"}
-#: The namespaces that formulas name.
+#: The namespaces that formulas use.
 NAMESPACES = ("at", "c10", "std", "torch")
 
 
 def named_value(typer: Typer, node: Name) -> Value:
-    """The value of a name that is not a variable: a constant, or an entity that is not an expression."""
+    """The value of a name other than a variable: a constant, or an entity that is not an expression."""
     entity = entity_of(typer, node)
     if entity.kind is EntityKind.VARIABLE:
         return Value(entity.type or UNKNOWN, LVALUE)
@@ -36,7 +36,7 @@ def named_value(typer: Typer, node: Name) -> Value:
 
 
 def entity_of(typer: Typer, node: Name) -> Entity:
-    """Type a name that is neither a variable of the scope nor a keyword."""
+    """Resolve a name that is neither a variable of the scope nor a keyword."""
     if node.simple is not None:
         return look_up(typer.library, typer.scope, node.simple)
     library = typer.library
@@ -62,7 +62,7 @@ def undeclared(typer: Typer, node: Name, entity: Entity, kind: TypeProblemKind) 
         candidates = typer.library.function_names(own or entity.owner) if entity.owner else NAMESPACES
         alternative = name if look_up(typer.library, typer.scope, name).functions.exists else None
         if node.leading_colons and len(node.parts) > 1 and typer.library.operators_namespace(name) is not None:
-            # the functions of operators are in a namespace of the generated code
+            # the functions for operators are in a namespace of the generated code
             alternative = name
         owner = entity.owner or ("::" if node.leading_colons and len(node.parts) == 1 else "")
         facts = {"name": name, "owner": owner, "visible_names": candidates, "alternative": alternative}
@@ -72,7 +72,7 @@ def undeclared(typer: Typer, node: Name, entity: Entity, kind: TypeProblemKind) 
 
 
 def _is_slip(typer: Typer, node: Name, entity: Entity) -> bool:
-    """Whether an undeclared name is certainly a typo, since it resembles a declared one."""
+    """Whether an undeclared name is certainly a typo of a declared one."""
     part = node.parts[entity.missing if entity.missing is not None else -1]
     if len(node.parts) == 1 and typer.library.names.has("std", part.identifier):
         # "tuple<Tensor>()" without its namespace
@@ -93,7 +93,7 @@ def _is_slip(typer: Typer, node: Name, entity: Entity) -> bool:
 
 
 def is_variable_of_generated_code(name: str) -> bool:
-    """Whether only PyTorch's generator declares a name."""
+    """Whether a name is declared only in PyTorch's generator."""
     return name.endswith(("_t_raw", "_t", "_p"))
 
 

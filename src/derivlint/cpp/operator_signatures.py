@@ -1,7 +1,7 @@
-"""The C++ functions and methods that PyTorch generates from an operator's schema.
+"""The C++ functions and methods that PyTorch generates from operator schemas.
 
 Follows torchgen/api/cpp.py and torchgen/api/types/signatures.py, ``CppSignatureGroup``: a plain signature, one with
-tensor options unpacked and the out arguments last, and both with symbolic sizes.
+unpacked tensor options and out arguments last, and both with symbolic sizes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SYMINT = "_symint"
 
 
 def is_symint(name: str) -> bool:
-    """Whether a function takes symbolic sizes, judging by its name."""
+    """Whether a function has symbolic sizes, judging by its name."""
     return name.endswith(SYMINT)
 
 
@@ -57,7 +57,7 @@ FUNCTION = "function"
 
 
 class OperatorSignatures:
-    """The C++ signatures of the operators of one PyTorch, computed on demand."""
+    """The C++ signatures of all operators, computed on demand."""
 
     def __init__(self, natives: NativeFunctions) -> None:
         self._natives = natives
@@ -73,9 +73,9 @@ class OperatorSignatures:
 
     @cached_property
     def by_namespace(self) -> Mapping[str, Mapping[str, tuple[Function, ...]]]:
-        """The functions by which emitted code calls operators of other namespaces, ``my_ops::name``.
+        """The functions that emitted code uses for operators of other namespaces, such as ``my_ops::name``.
 
-        Their parameters are those of the schema, in order, with symbolic sizes and trailing defaults.
+        Their parameters are in schema order, with symbolic sizes and trailing defaults.
         """
         functions: dict[str, dict[str, list[Function]]] = {}
         for native in self._natives.written:
@@ -134,7 +134,7 @@ class OperatorSignatures:
 
     @cached_property
     def method_names(self) -> frozenset[str]:
-        """The names of all methods that operators give to tensors, for suggestions."""
+        """The names of all tensor methods, for suggestions."""
         return frozenset(self._names(METHOD))
 
     def _names(self, variant: str) -> Iterator[str]:
@@ -155,8 +155,8 @@ def _function(
         name: its C++ name.
         native: the operator.
         symint: whether sizes are symbolic.
-        faithful: whether the parameters are in schema order with tensor options unpacked; these have no defaults.
-        method: whether the first tensor is the object.
+        faithful: whether parameters are in schema order, with tensor options unpacked and without defaults.
+        method: whether ``self`` is the object.
     """
     schema = native.schema
     arguments: list[Argument | TensorOptionsArguments] = [*schema.arguments.non_out]
@@ -176,9 +176,9 @@ def _function(
 
 
 def has_defaults(arguments: Sequence[Argument]) -> list[bool]:
-    """Whether each parameter of a function for an operator of another namespace has a default in C++.
+    """Whether each parameter has a default in C++, for an operator outside PyTorch's namespace.
 
-    C++ defaults must be trailing; an optional list would refer to elements that no longer exist.
+    C++ defaults must be trailing; a default list would be a view of destroyed elements.
     """
     flags: list[bool] = []
     for argument in reversed(arguments):

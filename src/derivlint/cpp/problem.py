@@ -1,4 +1,4 @@
-"""The problems that the type checker reports; rules turn them into messages."""
+"""The problems that the type checker reports; rules format them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from derivlint.cpp.declarations.declaration import Function
 
 
 class TypeProblemKind(Enum):
-    """The kind of a problem."""
+    """The kinds of problems."""
 
     #: a variable or constant that is not declared
     UNDECLARED_NAME = "undeclared-name"
@@ -37,9 +37,9 @@ class TypeProblemKind(Enum):
     ARGUMENT_TYPE = "argument-type"
     #: no overload takes these arguments together
     NO_OVERLOAD = "no-overload"
-    #: a plain function called with symbolic sizes that has a form for them
+    #: a call with symbolic sizes of the plain form of a function
     MISSING_SYMINT = "missing-symint"
-    #: ``_symint`` on a function without that form, or with sizes that are not symbolic
+    #: ``_symint`` on a function without that form, or with plain sizes
     SUPERFLUOUS_SYMINT = "superfluous-symint"
     AMBIGUOUS_CALL = "ambiguous-call"
     #: a bare name that is a function of one namespace and a type of another
@@ -60,7 +60,7 @@ class TypeProblemKind(Enum):
     MISPLACED_BRACES = "misplaced-braces"
     #: an assignment to something that is const or a temporary
     NOT_ASSIGNABLE = "not-assignable"
-    #: the type of the whole formula is not the one that the generated code requires
+    #: the type of the formula is not the one that the generated code requires
     RESULT = "result"
     #: a division of integers, which truncates
     INTEGER_DIVISION = "integer-division"
@@ -81,7 +81,7 @@ class TypeProblem(Struct, frozen=True):
         kind: the kind of problem.
         start: the offset of its first character in the expression.
         end: the offset after its last character.
-        name: the function, member, operator or name concerned.
+        name: the function, member, operator or other name.
         owner: the namespace in which the name was looked up.
         object: the type in which the member was looked up.
         actual: the actual types: of the arguments, operands or branches.
@@ -90,8 +90,8 @@ class TypeProblem(Struct, frozen=True):
         argument: the index of the blamed argument.
         parameter: the name of the parameter for the blamed argument.
         visible_names: the visible names, for suggestions.
-        subject: the name of the wrong value, if it is a plain name; or the text in the file, if torchgen made the name.
-        alternative: a valid name for the same thing: ``at::pow``, or the form with or without ``_symint``.
+        subject: the wrong value if it is a plain name, or the text in the file if torchgen generated the name.
+        alternative: a valid alternative: ``at::pow``, or the form with or without ``_symint``.
     """
 
     kind: TypeProblemKind

@@ -1,6 +1,6 @@
-"""The conversions and operators of C++ types: a table that a compiler made, for one release of PyTorch.
+"""Conversions and operators of C++ types, as tabulated by a compiler for one PyTorch release.
 
-``python -m tools.index relations`` makes the table (:mod:`tools.type_relations`); here it is only read.
+``python -m tools.index relations`` generates the table (:mod:`tools.type_relations`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from derivlint.cpp.cpp_type import UNKNOWN, CppType, cpp_type
 
 FORMAT = 1
 _DATA = Path(__file__).parent / "data"
-#: The index of a result type outside of the table.
+#: The index of result types outside the table.
 _OTHER = -2
 
 Row = dict[int, int]
@@ -23,7 +23,7 @@ Row = dict[int, int]
 class Relations:
     """The relations of the tabulated types.
 
-    Every method but :meth:`knows` raises ``KeyError`` for types that the table lacks.
+    All methods except :meth:`knows` raise ``KeyError`` for types that the table lacks.
     """
 
     def __init__(self, content: dict[str, Any]) -> None:
@@ -73,7 +73,7 @@ class Relations:
         return self._pair("braced", a, b) is not None
 
     def is_base(self, a: CppType, b: CppType) -> bool:
-        """Whether ``b`` is ``a`` or a base class of it."""
+        """Whether ``b`` is ``a`` or one of its base classes."""
         return self._pair("base", a, b) is not None
 
     def condition(self, a: CppType) -> bool:

@@ -1,4 +1,4 @@
-"""The scope of an expression: its variables, and the namespaces in which bare names are looked up."""
+"""The scope of an expression: variables, and namespaces for unqualified lookup."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Scope(Struct, frozen=True):
         variables: the variables.
         levels: the namespaces.
         is_complete: whether an undeclared function is an error; otherwise an unknown header may declare it.
-        name: the scope in messages: ``backward formula`` or ``forward formula``.
+        name: the name in messages: ``backward formula`` or ``forward formula``.
     """
 
     variables: Mapping[str, Value]

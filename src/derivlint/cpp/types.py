@@ -1,7 +1,7 @@
-"""C++ types as spelled in generated code, one object for each spelling, and those of arguments and returns.
+"""C++ types as spelled in generated code, one object per spelling; the types of arguments and returns.
 
-PyTorch has several names for one type: ``at::TensorList`` in a kernel, ``std::vector<Tensor>`` in a node. Types are
-compared by their canonical type; ``str`` gives the spelling for emitted C++. The types of arguments and returns follow
+One type has several spellings: ``at::TensorList`` in a kernel, ``std::vector<Tensor>`` in a node. Types compare by
+their canonical type; ``str`` returns the spelling for emitted C++. The types of arguments and returns follow
 torchgen/api/cpp.py (``argumenttype_type``, ``returntype_type``) and torchgen/api/types.
 """
 
@@ -15,7 +15,7 @@ from derivlint.cpp.canonical import canonical_type, is_constant
 from derivlint.cpp.cpp_type import CONST_LVALUE, LVALUE, UNKNOWN, UNKNOWN_VALUE, CppType, Value, types
 from derivlint.schema import ListType, OptionalType, Type
 
-#: The C++ names of base types that are passed unchanged.
+#: The C++ names of schema base types.
 BASE_TYPES = {
     "Tensor": "at::Tensor",
     "Scalar": "at::Scalar",
@@ -47,8 +47,8 @@ class DeclaredType(Struct, frozen=True, eq=False):
 
     Attributes:
         text: the spelling, ``const at::Tensor &``.
-        canonical: the canonical type, ``UNKNOWN`` if the spelling is unreadable.
-        value: the value of a variable of that type, a const lvalue for ``const at::Tensor &``.
+        canonical: the canonical type, or ``UNKNOWN``.
+        value: the value of a variable with this type: a const lvalue for ``const at::Tensor &``.
     """
 
     text: str
@@ -86,7 +86,7 @@ INT64 = declared_type("int64_t")
 SYM_INT = declared_type("c10::SymInt")
 SYM_INT_LIST = declared_type("c10::SymIntArrayRef")
 _INT_LIST = declared_type("at::IntArrayRef")
-#: Lists and optionals with a name of their own, by element type.
+#: Lists and optionals with their own names, by element type.
 _LISTS = {
     INT64: _INT_LIST,
     SYM_INT: SYM_INT_LIST,
@@ -99,7 +99,7 @@ _OPTIONALS = {
 
 
 def base_type(schema_type: Type, *, symint: bool) -> DeclaredType:
-    """The C++ type of a base type; an unknown one keeps its own name."""
+    """The C++ type of a schema base type; an unknown one keeps its name."""
     name = str(schema_type)
     if name == "SymInt" and not symint:
         return INT64

@@ -1,7 +1,7 @@
 """C++ declarations in canonical types: functions, variables and classes, and their JSON.
 
-Only the parts that matter to a call are kept: the types of parameters and result, and which parameters have defaults.
-Bodies, default values, members that are not public and operators are dropped.
+Declarations have only the parts that matter to a call: the types of parameters and result, and which parameters have
+defaults. Bodies, default values, operators and non-public members are dropped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from derivlint.cpp.cpp_type import CppType, cpp_type
 
 #: A deduced result type.
 AUTO = cpp_type("auto")
-#: The type of an unreadable spelling.
+#: The type of a spelling that cannot be parsed.
 UNREADABLE = cpp_type("?")
 
 
@@ -41,7 +41,7 @@ class Function(Struct, frozen=True, cache_hash=True):
         template: the names of its template parameters, which its types may mention.
         is_static: whether it is a static method.
         variadic: whether any number of further arguments may follow.
-        deprecated: the advice of its deprecation, empty if there is none; None if it is not deprecated.
+        deprecated: the message of its deprecation, possibly empty; None if it is not deprecated.
         operators: the namespace of the operator that it calls, empty for PyTorch's.
     """
 
@@ -78,7 +78,7 @@ class ClassDeclaration(Struct, frozen=True):
         name: its canonical name, without template arguments.
         template: the names of its template parameters, which the types of its members may mention.
         methods: the overloads of each method.
-        fields: the types of its data, static data and enumerators included.
+        fields: the types of its data members, static ones and enumerators included.
         constructors: its constructors.
         bases: its public base classes. The base ``?`` stands for unreadable members.
     """
@@ -108,15 +108,15 @@ class ClassDeclaration(Struct, frozen=True):
 class Declarations(Struct, frozen=True):
     """The declarations of one or more headers.
 
-    A namespace is named by its path: ``at::Reduction``, the global one by ``""``. A class counts as a namespace for its
-    static members and for the enumerators of an enumeration.
+    A namespace is identified by its path, ``at::Reduction``, or ``""`` for the global one. A class counts as the
+    namespace of its static members, an enumeration as that of its enumerators.
 
     Attributes:
         functions: the overloads of each function of each namespace.
         variables: the types of the variables, constants and enumerators of each namespace.
         classes: the classes by canonical name.
         opaque: the names of each namespace whose declarations are unreadable.
-        aliases: the types that type aliases stand for, by namespace.
+        aliases: the types of aliases, by namespace.
         using: the names that each namespace imports: ``at::sum`` by a using-declaration, ``at::`` by a using-directive.
     """
 
@@ -131,7 +131,7 @@ class Declarations(Struct, frozen=True):
         return hash((tuple(self.functions), tuple(self.classes)))
 
     def merged(self, *more: Declarations) -> Declarations:
-        """Merge declarations; of variables and aliases the last declaration counts."""
+        """Merge declarations; the last declaration of a variable or alias counts."""
         functions: dict[str, dict[str, tuple[Function, ...]]] = {}
         variables: dict[str, dict[str, CppType]] = {}
         classes: dict[str, ClassDeclaration] = {}
@@ -155,7 +155,7 @@ class Declarations(Struct, frozen=True):
         return Declarations(functions, variables, classes, opaque, aliases, using)
 
     def to_json(self) -> dict[str, Any]:
-        """Encode the declarations as JSON, sorted; :func:`declarations_from_json` decodes them."""
+        """Encode the declarations as sorted JSON; :func:`declarations_from_json` decodes them."""
         return {
             "functions": _sorted(self.functions, _overloads_to_json),
             "variables": _sorted(self.variables, _sorted_types),
@@ -187,12 +187,12 @@ def declarations_from_json(content: Mapping[str, Any]) -> Declarations:
 
 
 def unknown_function(name: str) -> Function:
-    """A function known by name only: ``auto name(...)``."""
+    """A function of which only the name is known: ``auto name(...)``."""
     return Function(name, AUTO, (), variadic=True)
 
 
 def without_repetitions(functions: Iterable[Function]) -> tuple[Function, ...]:
-    """Merge overloads that a call cannot tell apart.
+    """Merge overloads that calls cannot distinguish.
 
     A declaration and its definition are one function, with the defaults of both. Methods that differ only in ``const``
     count as one; the one that returns a reference gives the result.
@@ -228,9 +228,7 @@ def _merged_overloads(
     return merged
 
 
-# ---- JSON
-#
-# A function is [result, ["Tensor self", "int64_t dim="], {"template": ["T"]}], the last part only where it is needed.
+# ---- JSON  A function is [result, ["Tensor self", "int64_t dim="], {"template": ["T"]}]; the last part is optional.
 
 
 def _sorted(mapping: Mapping[str, Any], convert: Any) -> dict[str, Any]:
@@ -284,7 +282,7 @@ class _Types(dict[str, CppType]):
 
 
 class _DeclarationReader:
-    """Decodes functions from JSON; equal parameters, frequent in headers, share one object."""
+    """Decodes functions from JSON; equal parameters share one object."""
 
     def __init__(self) -> None:
         self._parameters: dict[str, Parameter] = {}

@@ -34,7 +34,7 @@ _NAMES = frozenset({"IDENT", QUALIFIED, TEMPLATE_ID, SPECIAL})
 _TYPE_WORDS = frozenset({"IDENT", QUALIFIED, TEMPLATE_ID, "BUILTIN"})
 
 Words = list[Token]
-#: A parameter, whether it is a pack, and the type of the next one after a missing comma.
+#: A parameter, whether it is a pack, and the type of the next parameter if the comma between them is missing.
 _Parameter = tuple[Parameter | None, bool, Token | None]
 
 
@@ -45,7 +45,7 @@ class Named(NamedTuple):
         type: the type as spelled, or empty.
         name: the declared name.
         specifiers: "static", "virtual", ...
-        is_pack: whether there is an ellipsis.
+        is_pack: whether an ellipsis follows the type.
     """
 
     type: str
@@ -121,7 +121,7 @@ class DeclarationBuilder:
         named = parameter_of(words)
         second = _second_parameter(words)
         if not named.type or (named.is_pack and (named.name is None or words[-1].type != "ELLIPSIS")):
-            # a lone ellipsis, or "Args&&... args"; in "const char* format ..." there is a parameter ahead of it
+            # a lone ellipsis, or "Args&&... args"; in "const char* format ..." a parameter precedes it
             return None, named.is_pack, second
         if has_bounds:
             named = named._replace(type=f"{named.type}*")
@@ -246,7 +246,7 @@ class DeclarationBuilder:
         return NamespaceHead(None, name.text if name is not None else "")
 
     def namespace_inline(self, children: list[Any]) -> Syntax:  # noqa: D102
-        # its names belong to the enclosing namespace
+        # the names in an inline namespace belong to the enclosing one too
         return NamespaceHead()
 
     def linkage(self, children: list[Any]) -> Syntax:  # noqa: D102
@@ -288,7 +288,7 @@ _SIZES = frozenset({"size_t", "std::size_t", "int64_t", "uint64_t", "int32_t", "
 
 
 def declared(words: Words) -> Named:
-    """Split the words of a declaration: the last one is the name."""
+    """Split the words of a declaration; the last one is the name."""
     specifiers: list[str] = []
     rest: Words = []
     for word in words:
@@ -304,7 +304,7 @@ def parameter_of(words: Words) -> Named:
     """Split the words of a parameter into type and name: the last word is the name if a type precedes it."""
     rest = [word for word in words if word.type not in ("SPECIFIER", "TYPENAME", "ELLIPSIS")]
     name = None
-    # a lone pointer before the name is the "(*f)" of a pointer to a function
+    # a lone pointer before the name is that of a function pointer, "(*f)"
     has_type = any(word.type in _TYPE_WORDS for word in rest[:-1]) or (len(rest) > 1 and rest[0].type == "POINTER")
     if has_type and rest[-1].type == "IDENT":
         name = rest.pop()
@@ -313,7 +313,7 @@ def parameter_of(words: Words) -> Named:
 
 
 def _second_parameter(words: Words) -> Token | None:
-    """The type after a named parameter, where the comma between two parameters is missing."""
+    """The type of the parameter after a missing comma."""
     kinds = 0
     before = ""
     for word in words:
@@ -327,7 +327,7 @@ def _second_parameter(words: Words) -> Token | None:
 
 
 def _type_text(words: Words) -> str:
-    """The text of a type without macros; of several names only one is the type."""
+    """The text of a type; all names but one are dropped as macros."""
     if len(words) > 1:
         names = [word for word in words if word.type in _NAMES]
         surplus = len(names) - 1
@@ -345,7 +345,7 @@ def _array(type: str, has_bounds: bool) -> str:
 
 
 def _is_forward(words: Words) -> bool:
-    """Whether a declaration of a class or enumeration is a forward declaration: ``class TORCH_API Tensor``."""
+    """Whether the words are a forward declaration of a class or enumeration: ``class TORCH_API Tensor``."""
     kinds = [word.type for word in words]
     return (kinds[0] in ("CLASS", "ENUM") and all(kind in ("CLASS", "ENUM", *_NAMES) for kind in kinds)) and (
         len(kinds) == 2 or all(MACRO_LIKE.match(word.text) or word.type in ("CLASS", "ENUM") for word in words[:-1])

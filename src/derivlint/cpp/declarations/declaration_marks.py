@@ -1,7 +1,7 @@
-"""The pass between lexer and parser: converts a declaration to the tokens of ``grammar/declarations.lark``.
+"""The pass between lexer and parser: convert a declaration to the tokens of ``grammar/declarations.lark``.
 
-Expressions become one token, attributes and macros are dropped, and ``<`` is disambiguated: outside of expressions it
-opens template arguments.
+Expressions become one token, attributes and macros are dropped, and ``<`` outside expressions is marked as opening
+template arguments.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from derivlint.cpp.declarations.declaration_syntax import MACRO_LIKE, SPECIAL
 from derivlint.cpp.declarations.declaration_tokens import Tokens
 from derivlint.formula.vocabulary import Token, words
 
-#: Attributes, with or without an argument in parentheses, that do not affect types.
+#: Attributes that do not affect types, with or without arguments in parentheses.
 _ATTRIBUTES = frozenset({"__attribute__", "__declspec", "alignas", "noexcept", "throw", "_Alignas"})
 #: Words after the parameters of a function; any other word there is a macro.
 _TRAILING = frozenset({"override", "final", "noexcept", "requires"})
-#: The largest number of tokens in template arguments, to bound the search for their end.
+#: The maximum number of tokens in template arguments, which bounds the search for their end.
 MAX_ARGUMENTS = 1000
 #: The tokens that may follow a macro before a declaration.
 _BEGINNINGS = words("IDENT BUILTIN SPECIFIER SCOPE CV CLASS ENUM TYPENAME TEMPLATE USING TYPEDEF LSQB")
@@ -27,9 +27,9 @@ class Marked(Struct):
 
     Attributes:
         tokens: the tokens for the parser.
-        deprecated: the advice of its deprecation, empty if there is none; None if it is not deprecated.
+        deprecated: the message of its deprecation, possibly empty; None if it is not deprecated.
         is_constrained: whether its template has a ``requires`` clause.
-        has_macros: whether a macro with arguments precedes it, which may declare something itself.
+        has_macros: whether a macro with arguments, which may declare something, precedes it.
         is_friend: whether it is a friend declaration, which belongs to another scope.
     """
 
@@ -41,7 +41,7 @@ class Marked(Struct):
 
 
 def mark(text: str, source: Tokens, start: int, end: int, *, is_head: bool = False, class_name: str = "") -> Marked:
-    """Prepare one declaration.
+    """Prepare a declaration for the parser.
 
     Args:
         text: the text of the header.
@@ -49,7 +49,7 @@ def mark(text: str, source: Tokens, start: int, end: int, *, is_head: bool = Fal
         start: the first token.
         end: after the last token.
         is_head: whether it is the head of a class or a namespace, or an enumeration with its enumerators.
-        class_name: the class whose body it is in; constructors have its name.
+        class_name: the enclosing class, or empty; constructors have its name.
     """
     marker = _Marker(text, source, start, end, is_head, class_name)
     marker.run()
@@ -67,7 +67,7 @@ class _Marker:
         self._class_name = class_name
         self.marked = Marked()
         self._out = self.marked.tokens
-        # whether a type or name was read, so that parentheses hold parameters and not a macro's arguments
+        # whether a type or name was read, so that parentheses contain parameters rather than a macro's arguments
         self._has_words = False
         # the ends of open parentheses and of the angle brackets of template heads
         self._open: list[int] = []
@@ -82,7 +82,7 @@ class _Marker:
     # ---- output
 
     def _emit(self, type: str, first: int, last: int) -> None:
-        """Emit one token for those from ``first`` to ``last``."""
+        """Emit one token that covers those from ``first`` to ``last``."""
         begin, finish = self._items[first], self._items[last]
         text = begin.text if first == last else self._text[begin.start : finish.end]
         self._out.append(Token(type, text, begin.start, finish.end))
@@ -96,7 +96,7 @@ class _Marker:
         return self._items[index].type if index < self._end else ""
 
     def _group(self, index: int) -> int:
-        """The index after the bracket group that opens at a token; the next token if it is not closed."""
+        """The index after the bracket group that opens at a token, or after the token if the group is unclosed."""
         closing = self._closing.get(index, index)
         return min(closing, self._end - 1) + 1
 
@@ -188,7 +188,7 @@ class _Marker:
         return any(token.type == "ARROW" for token in self._out[-8:])
 
     def _is_macro(self, word: str) -> bool:
-        """Whether a word with parentheses is a macro before the declaration: only macros precede it."""
+        """Whether a word before parentheses is a macro: only macros may precede the declaration."""
         if self._has_words or self._open or word == self._class_name:
             return False
         behind = self._group(self._at + 1)
@@ -241,7 +241,7 @@ class _Marker:
             self._heads.append(closing)
 
     def _requires_clause(self) -> None:
-        """Drop ``requires (N > 0) && std::integral<T>`` after a template's head."""
+        """Skip ``requires (N > 0) && std::integral<T>`` after a template head."""
         if self._at >= self._end or self._items[self._at].text != "requires":
             return
         self.marked.is_constrained = True
@@ -295,7 +295,7 @@ class _Marker:
         return limit
 
     def _ends_type(self, closing: int) -> bool:
-        """Whether a ">" in an expression closes template arguments, judging by the token after it."""
+        """Whether a ">" in an expression closes template arguments, judging by the next token."""
         return self._type_at(closing + 1) in ("LPAR", "LBRACE", "SCOPE", "COMMA", "RPAR", "RBRACE", "GREATER", "")
 
     def _angle_end(self, index: int) -> int | None:
@@ -344,7 +344,7 @@ class _Marker:
             self._keep()
 
     def _note_deprecation(self, first: int, behind: int | None = None) -> None:
-        """Record a deprecation with its message."""
+        """Record a deprecation and its message."""
         if behind is None:
             behind = self._group(first + 1) if self._type_at(first + 1) == "LPAR" else first + 1
         items = self._items[first:behind]

@@ -1,4 +1,4 @@
-"""Assigns single declarations to their namespace or class."""
+"""Assign parsed declarations to their namespace or class."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from derivlint.formula.vocabulary import Token
 
 
 class DeclarationScope(Struct):
-    """A namespace or a class whose body is being read.
+    """A namespace or class whose body is being read.
 
     Attributes:
         path: its full name.
         owner: the class; None for a namespace.
-        is_public: whether the following members are public.
+        is_public: whether members declared next are public.
     """
 
     path: str
@@ -63,12 +63,12 @@ class Reader:
         }
 
     def take(self, syntax: Syntax, scope: DeclarationScope, marked: Marked) -> DeclarationScope | None:
-        """Process a parsed declaration; returns the scope that a head opens, or None to skip its body."""
+        """Process a parsed declaration; return the scope that a head opens, or None to skip its body."""
         handler = self._handlers.get(type(syntax))
         return handler(syntax, scope, marked) if handler is not None else None
 
     def take_unreadable(self, scope: DeclarationScope, marked: Marked) -> str:
-        """Process a declaration that the grammar rejects; returns the name that it probably declares, or empty."""
+        """Process a declaration that the grammar rejects; return its probable name, or empty."""
         name = likely_name(marked.tokens)
         if scope.owner is None:
             if name:
@@ -84,11 +84,11 @@ class Reader:
         return name
 
     def take_macro(self, scope: DeclarationScope) -> None:
-        """Process a macro in place of a declaration: it may declare anything."""
+        """Process a macro call at declaration level, which may declare anything."""
         if scope.owner is not None and scope.is_public:
             scope.owner.is_known = False
 
-    # ---- what there is
+    # ---- kinds of declarations
 
     def _namespace(self, syntax: NamespaceHead, scope: DeclarationScope, marked: Marked) -> DeclarationScope:
         return DeclarationScope(joined(scope.path, syntax.path) if syntax.path else scope.path)
@@ -96,7 +96,7 @@ class Reader:
     def _class_head(self, syntax: ClassHead, scope: DeclarationScope, marked: Marked) -> DeclarationScope | None:
         name = syntax.name
         if name is None:
-            # the members of an anonymous union are members of the class around it
+            # the members of an anonymous union are members of the enclosing class
             self.take_macro(scope)
             return None
         if name.type == TEMPLATE_ID:
@@ -213,7 +213,7 @@ class Reader:
 
 
 def likely_name(tokens: list[Token]) -> str:
-    """Guess the name in an unreadable declaration: the word before the parameters, else the last one."""
+    """Guess the name in an unreadable declaration: the word before the parameters, or the last one."""
     depth = 0
     name = ""
     for index, token in enumerate(tokens):

@@ -1,4 +1,4 @@
-"""Collects declarations by namespace and class, and resolves the names of types in them."""
+"""Collect declarations by namespace and class, and resolve type names in them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from derivlint.cpp.declarations.declaration import (
     without_repetitions,
 )
 
-#: The longest chain of aliases.
+#: The maximum length of a chain of aliases.
 _MAX_DEPTH = 20
 _NAME = re.compile(r"(?<![\w:])[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*(?![\w:])(<?)")
 
 
 class DeclaredOverload(Struct):
-    """A function, with the properties that decide whether overloads can be distinguished."""
+    """A function, with the properties that distinguish overloads."""
 
     function: Function
     is_constrained: bool = False
@@ -41,7 +41,7 @@ class ClassScope(Struct):
         name: its canonical name.
         template: the names of its template parameters.
         inherited: the names imported by using-declarations, with their class.
-        is_known: whether all of its members could be read.
+        is_known: whether all of its members are readable.
     """
 
     path: str
@@ -71,7 +71,7 @@ def joined(scope: str, name: str) -> str:
 
 
 class Collector:
-    """Collects declarations one by one; type names are resolved at the end, when all are known."""
+    """Collects declarations, and resolves type names when all are collected."""
 
     def __init__(self) -> None:
         self.classes: dict[str, ClassScope] = {}
@@ -83,7 +83,7 @@ class Collector:
         self._types: dict[str, CppType] = {}
         self._resolved: dict[tuple[str, tuple[str, ...], CppType], CppType] = {}
 
-    # ---- taking in
+    # ---- collecting
 
     def add_function(self, namespace: str, declared: DeclaredOverload) -> None:
         """Add a function of a namespace or a static method of a class."""
@@ -141,7 +141,7 @@ class Collector:
         key = (scope, template, type)
         resolved = self._resolved.get(key)
         if resolved is None:
-            # an alias that leads back to itself stays as it is
+            # a cyclic alias stays as it is
             self._resolved[key] = type
             text = _NAME.sub(partial(self._replaced, scope, template, depth), type.text)
             is_readable = UNREADABLE.text not in text and len(text) <= MAX_LENGTH
@@ -151,7 +151,7 @@ class Collector:
     def _replaced(self, scope: str, template: tuple[str, ...], depth: int, match: re.Match[str]) -> str:
         text = match[0]
         if match[1]:
-            # of a template only the namespace can be missing
+            # only the namespace of a template name is resolved
             name = self._replaced_name(scope, template, depth, text[:-1])
             return text if "<" in name or name == UNREADABLE.text else f"{name}<"
         return self._replaced_name(scope, template, depth, text)
@@ -170,10 +170,10 @@ class Collector:
             at = at.rpartition("::")[0]
         if type.text == text or depth >= _MAX_DEPTH:
             return type.text
-        # the spelling is resolved in the scope of the alias
+        # resolve the spelling in the scope of the alias
         return self.resolve(type, path.rpartition("::")[0], template, depth + 1).text
 
-    # ---- giving out
+    # ---- results
 
     def declarations(self) -> Declarations:
         """All collected declarations."""
@@ -201,7 +201,7 @@ class Collector:
     def _overloads(
         self, declared: list[DeclaredOverload], scope: str, template: tuple[str, ...]
     ) -> tuple[Function, ...] | None:
-        """The overloads of a name, or None if constraints decide among them."""
+        """The overloads of a name, or None if constraints select among them."""
         if sum(item.is_constrained for item in declared) > 1:
             return None
         return without_repetitions([self._function(item.function, scope, template) for item in declared])
@@ -233,7 +233,7 @@ class Collector:
             constructors = (Function(scope.simple_name, scope.own_type, (), variadic=True),)
         for base, name in scope.inherited:
             if name == base.text.rpartition("::")[2]:
-                # the constructors of the base
+                # inherited constructors
                 constructors = (Function(scope.simple_name, scope.own_type, (), variadic=True),)
             elif name in methods or base not in scope.bases:
                 methods[name] = without_repetitions((*methods.get(name, ()), *self._inherited(base, name)))

@@ -1,4 +1,4 @@
-"""The syntax of single declarations, before names are resolved."""
+"""The syntax of single declarations, before name resolution."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from msgspec import Struct
 from derivlint.cpp.declarations.declaration import Parameter
 from derivlint.formula.vocabulary import Token
 
-#: The kinds of names: with several segments, with template arguments at the end, and operators.
+#: The kinds of names: qualified, with template arguments, and operators.
 QUALIFIED, TEMPLATE_ID, SPECIAL = "QUALIFIED", "TEMPLATE_ID", "SPECIAL"
-#: Words such as TORCH_API, which are macros if there is one name too many.
+#: Words such as TORCH_API, which are taken for macros if there is one name too many.
 MACRO_LIKE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*\Z|__\w+\Z")
 
 
 class Parameters(NamedTuple):
-    """The parameters of a function; variadic with a pack or ellipsis, ``joined`` is the offset of a missing comma."""
+    """The parameters of a function; ``joined`` is the offset of a missing comma."""
 
     items: tuple[Parameter, ...]
     is_variadic: bool
@@ -43,7 +43,7 @@ class Syntax(Struct, frozen=True):
     """A parsed declaration.
 
     Attributes:
-        template: its template head, or None. That of a full specialization has no names.
+        template: its template head, or None; that of a full specialization has no names.
     """
 
     template: Template | None = None
@@ -93,13 +93,13 @@ class Enumeration(Syntax, frozen=True):
 
 
 class NamespaceHead(Syntax, frozen=True):
-    """``namespace torch::autograd {``; the path is empty for one that opens no new scope."""
+    """``namespace torch::autograd {``; the path is empty if no new scope opens."""
 
     path: str = ""
 
 
 class Using(Syntax, frozen=True):
-    """``using at::sum, at::mul``; a directive, ``using namespace at``, brings ``at::``."""
+    """``using at::sum, at::mul``; for a directive, ``using namespace at``, the name is ``at::``."""
 
     names: tuple[str, ...] = ()
 
@@ -112,4 +112,4 @@ class Alias(Syntax, frozen=True):
 
 
 class Ignored(Syntax, frozen=True):
-    """A declaration of nothing that formulas can use."""
+    """A declaration that is irrelevant to formulas."""

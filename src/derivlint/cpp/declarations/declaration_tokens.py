@@ -1,7 +1,7 @@
-"""The tokens of a header, without blanks, comments and preprocessor lines, and which brackets belong together.
+"""The tokens of a header, without blanks, comments and preprocessor lines, with matched brackets.
 
-Both branches of an ``#if`` are read, since the values of macros are unknown, with two exceptions: text disabled by
-``#if 0``, and further branches if the first one opens a bracket without closing it.
+Macros have unknown values, so all branches of an ``#if`` are read, except text disabled by ``#if 0``, and further
+branches if the first one leaves a bracket open.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _BLANKS = r"[ \t\r\n\f\v]+|\\\r?\n"
 _LINE_COMMENT = r"//(?:[^\n\\]|\\(?:\r?\n|.)?)*"
 _COMMENT = r"/\*[^*]*\*+(?:[^/*][^*]*\*+)*/"
 _STRING = r'"(?:[^"\\\n]|\\(?:\r?\n|.))*"'
-#: One token with the preceding blanks and comments. It matches at any position: OTHER is any character.
+#: One token with preceding blanks and comments. It matches at every position: OTHER is any character.
 _TOKEN = re.compile(
     rf"""(?:{_BLANKS}|{_LINE_COMMENT}|{_COMMENT})*(?:"""
     # before words, since the prefix of a string looks like one
@@ -62,7 +62,7 @@ class Tokens:
     Attributes:
         items: the tokens.
         closing: the index of the closing bracket, by the index of the opening one.
-        unmatched: the brackets without a partner, and an unterminated comment.
+        unmatched: unmatched brackets, and an unterminated comment.
     """
 
     __slots__ = ("closing", "items", "unmatched")
@@ -82,7 +82,7 @@ class Tokens:
         conditions = _Conditions()
         while True:
             match = scan(text, position)
-            # the pattern matches everywhere; "lastgroup" is the outermost group, the kind of token
+            # the pattern matches everywhere; "lastgroup" is the outermost group, the token type
             if match is None or (kind := match.lastgroup) is None or kind == "END":
                 break
             start, position = match.span(kind)
@@ -115,7 +115,7 @@ class Tokens:
         self.unmatched.append(token)
 
 
-#: The number of open brackets that a closing one may skip to find its partner.
+#: The maximum number of open brackets that a closing one may skip to find its partner.
 _FORGIVEN = 16
 
 _DIRECTIVE = re.compile(r"#\s*(if|ifdef|ifndef|elif|elifdef|elifndef|else|endif)\b\s*(\S*)")

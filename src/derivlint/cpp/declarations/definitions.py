@@ -1,7 +1,7 @@
-"""The functions that a C++ source file defines, with their bodies as statements.
+"""The function definitions of a C++ source file, with their bodies as statements.
 
-Functions are found at file scope and in namespaces; other declarations are skipped. Preprocessor directives are
-ignored: both branches of ``#if`` and ``#else`` are read.
+Only functions at file scope and in namespaces are read. Preprocessor directives are ignored, so all branches of ``#if``
+are read.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from derivlint.formula.parsing.statements import parse_body
 from derivlint.formula.parsing.tokens import tokens
 from derivlint.formula.vocabulary import TRIVIA, Token
 
-#: Matches comments and literals as well, so that a "#" in them is not taken for a directive.
+#: Also matches comments and literals, so that a "#" in them is not taken for a directive.
 _DIRECTIVE = re.compile(
     r'//[^\n]*|/\*[\s\S]*?\*/|"(?:[^"\\\n]|\\.)*"|(?P<directive>^[ \t]*#(?:[^\n\\]|\\[^\n]|\\\n)*)', re.MULTILINE
 )
 _NOT_BLANK = re.compile(r"[^\n]")
-#: Words that may stand between the parameters of a function and its body.
+#: Words that may appear between parameters and body.
 _BEFORE_BODY = frozenset({"const", "noexcept", "override"})
 
 
@@ -31,12 +31,12 @@ class FunctionDefinition(Struct, frozen=True):
 
     Attributes:
         name: its name, without namespaces.
-        start: the offset of its definition, at the return type.
+        start: the offset of its return type.
         end: the offset after the closing brace.
         name_start: the offset of its name.
         name_end: the offset after its name.
         params: the parameters.
-        defaults: how many of them have a default value.
+        defaults: the number of parameters with a default value.
         body: the statements.
     """
 
@@ -90,7 +90,7 @@ def _is_linkage(head: list[Token]) -> bool:
 def _definition(
     items: list[Token], partner: dict[int, int], begin: int, opening: int, closing: int
 ) -> FunctionDefinition | None:
-    """The function whose body is in a pair of braces, or None if they belong to something else."""
+    """The function whose body is between these braces, or None if they enclose something else."""
     end = opening
     while end > begin and items[end - 1].text in _BEFORE_BODY:
         end -= 1

@@ -1,7 +1,7 @@
-"""Reads the declarations of a header, or of a stub file in C++ syntax.
+"""Read the declarations of a header, or of a stub file in C++ syntax.
 
-The brackets of a header divide it into declarations; each is parsed on its own. A declaration that the grammar
-rejects is recorded by name only, and does not affect the others.
+A header is split into declarations by its brackets, and each is parsed separately. A declaration that the grammar
+rejects is recorded by name only and does not affect the others.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 @cache
 def lark() -> Lark:
-    """The LALR parser; its values are those of the tree builder.
+    """The LALR parser; its values are those of :class:`DeclarationBuilder`.
 
-    Lark is imported on first use: declarations from an index need no parser.
+    Lark is imported on first use: indexed declarations need no parser.
     """
     from derivlint.cpp.declarations.declaration_builder import DeclarationBuilder
 
@@ -39,7 +39,7 @@ def lark() -> Lark:
 
 
 def parse_declaration(tokens: list[Token]) -> Syntax | Token:
-    """Parse a declaration; returns the offending token on an error, ``$END`` for an incomplete declaration."""
+    """Parse a declaration; on an error, return the offending token, ``$END`` for an incomplete declaration."""
     from lark.exceptions import UnexpectedToken
 
     state = cast("Any", lark().parse_interactive()).parser_state
@@ -58,9 +58,9 @@ class HeaderProblem(NamedTuple):
 
     Attributes:
         message: the fact.
-        span: the place.
+        span: its span.
         help: the cure, and the consequence for checks.
-        hides: whether it may hide the declarations after it.
+        hides: whether declarations after it may be missing.
     """
 
     message: str
@@ -81,14 +81,14 @@ def read_declarations(text: str, default_namespace: str = "") -> HeaderReading:
 
     Args:
         text: the text of the header.
-        default_namespace: the namespace of declarations outside of any.
+        default_namespace: the namespace of declarations at file scope.
     """
     return _HeaderReader(text, default_namespace).read()
 
 
-#: The nesting depth beyond which namespaces and classes are skipped.
+#: The maximum nesting of namespaces and classes; deeper ones are skipped.
 MAX_NESTING = 100
-#: The number of successive declarations without semicolon that are still split.
+#: The maximum number of successive declarations without semicolon to split.
 MAX_JOINED = 16
 #: Statements that look like declarations and declare nothing.
 _NO_DECLARATIONS = frozenset({"static_assert", "_Static_assert", "asm", "__asm__"})
@@ -98,7 +98,7 @@ _SIGNS = frozenset({"OPERATOR", "OTHER", "EQUAL", "LESS", "GREATER", "POINTER", 
 _BEGINNINGS = frozenset(
     {"IDENT", "BUILTIN", "SPECIFIER", "ROOT", "CV", "CLASS", "ENUM", "TEMPLATE", "USING", "NAMESPACE"}
 )
-#: Words that can be between the parameters of a function and its body.
+#: Words that may appear between parameters and body.
 _QUALIFIERS = frozenset({"const", "volatile", "noexcept", "override"})
 #: The tokens that may precede the body of a class.
 _ENDS_OF_HEADS = frozenset({"IDENT", "GREATER", "CLASS", "ELLIPSIS"})
@@ -121,8 +121,7 @@ class _HeaderReader:
         # the first token of the current declaration, and whether its initializer has begun
         self._start = 0
         self._is_assigned = False
-        # its last three tokens outside of brackets, the kinds of all of them, and whether a colon follows the
-        # parameters
+        # its last three tokens outside brackets, the types of all of these, and whether a colon follows the parameters
         self._last: list[Token] = []
         self._kinds: set[str] = set()
         self._has_initializers = False
@@ -140,7 +139,7 @@ class _HeaderReader:
         problems = sorted(self._problems, key=lambda problem: problem.span)
         return HeaderReading(self._reader.collector.declarations(), tuple(problems))
 
-    # ---- taking apart
+    # ---- splitting into declarations
 
     def _step(self, at: int) -> int:
         """Process one token; returns the index of the next one."""
@@ -169,7 +168,7 @@ class _HeaderReader:
         elif kind == "COLON":
             self._has_initializers = self._has_initializers or "LPAR" in self._kinds
             word = self._items[at - 1].text
-            # not the "public" of ": public Base", which no colon follows
+            # "public:", not the "public" of ": public Base"
             if word in _ACCESS and at > self._start and self._scope.owner is not None:
                 self._leave_off(at - 1)
                 self._scope.is_public = word == "public"
@@ -184,11 +183,11 @@ class _HeaderReader:
         self._has_initializers = False
 
     def _behind(self, at: int) -> int:
-        """The index after a bracket group, or after the bracket alone if it is never closed."""
+        """The index after a bracket group, or after the bracket if the group is unclosed."""
         return self._source.closing.get(at, at) + 1
 
     def _behind_operator(self, at: int) -> int:
-        """The index after ``operator``, ``operator=`` or ``operator()``, whose sign does not structure declarations."""
+        """The index after ``operator``, ``operator=`` or ``operator()``, whose sign is not a delimiter."""
         if [item.type for item in self._items[at + 1 : at + 3]] == ["LPAR", "RPAR"]:
             return at + 3
         at += 1
@@ -214,7 +213,7 @@ class _HeaderReader:
         return first + 1
 
     def _brace(self, at: int) -> int:
-        """Process an opening brace: of a body, a namespace, a list or an initializer."""
+        """Process an opening brace: of a body, namespace, list or initializer."""
         behind = self._source.closing.get(at, len(self._items) - 1) + 1
         if self._is_assigned:
             return behind
@@ -258,7 +257,7 @@ class _HeaderReader:
         return at + 1
 
     def _leave_off(self, at: int) -> None:
-        """End the scope or the text: the remaining tokens are a declaration without ";"."""
+        """End the scope or text; remaining tokens are a declaration without ";"."""
         if at <= self._start:
             return
         first, last = self._items[self._start], self._items[at - 1]
@@ -271,7 +270,7 @@ class _HeaderReader:
             self._report(_without_semicolon(where, name), where, name)
 
     def _report(self, problem: HeaderProblem, declaration: Span, name: str) -> None:
-        """Report a problem in a named declaration, unless an unmatched bracket or comment in it explains it."""
+        """Report a problem in a named declaration, unless an unmatched bracket or comment in it is the cause."""
         starts = [token.start for token in self._unmatched]
         first = bisect_left(starts, declaration.start)
         if first < len(starts) and (
@@ -287,7 +286,7 @@ class _HeaderReader:
         return mark(self._text, self._source, start, end, is_head=is_head, class_name=self._scope.class_name)
 
     def _declare(self, start: int, end: int, *, is_head: bool = False, joined: int = 0) -> DeclarationScope | None:
-        """Read one declaration; returns the scope that a head opens.
+        """Parse one declaration; return the scope that a head opens.
 
         Args:
             start: its first token.
@@ -324,7 +323,7 @@ class _HeaderReader:
         return None
 
     def _without_end(self, start: int, end: int, unexpected: Token) -> int | None:
-        """Read the first of two declarations without a semicolon between; returns the start of the second, or None.
+        """Parse the first of two declarations with no semicolon between; return the start of the second, or None.
 
         Args:
             start: the first token.
@@ -368,7 +367,7 @@ def _quoted(name: str) -> str:
 
 
 def _not_checked(name: str) -> str:
-    """The consequence of an unreadable declaration; one without a name may be any number of functions."""
+    """The consequence of an unreadable declaration; an unnamed one may declare any number of functions."""
     subject = f"calls of {_quoted(name)}" if name else "calls of what is declared after it"
     return f"{subject} are not checked until the header can be read"
 

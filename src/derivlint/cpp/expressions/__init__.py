@@ -1,1 +1,1 @@
-"""The types of C++ expressions: :mod:`derivlint.cpp.expressions.inference` infers them."""
+"""Inference of the types of C++ expressions: :mod:`derivlint.cpp.expressions.inference`."""

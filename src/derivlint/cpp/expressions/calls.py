@@ -1,4 +1,4 @@
-"""Types of calls and members: resolution, and checks of their use."""
+"""Types of calls and members: overload resolution, and checks of their use."""
 
 from __future__ import annotations
 
@@ -91,13 +91,13 @@ def _named_call(typer: Typer, node: Call, callee: Name) -> Value:
         namespaces = frozenset().union(*[associated_namespaces(argument.type) for argument in arguments])
         named = typer.library.with_associated(named, last.identifier, namespaces)
     if not named.exists:
-        # an argument of an unknown type may add any associated namespace
+        # the associated namespaces of an argument of unknown type are unknown
         some_unknown = any(argument.is_unknown for argument in arguments)
         if some_unknown and simple is not None and _exists_somewhere(typer, simple):
             return UNKNOWN_VALUE
         return _no_function(typer, callee, entity, arguments)
     if last.template_args is not None:
-        # of calls with template arguments only std::get is checked
+        # std::get is the only call with template arguments that is checked
         access = tuple_access(node)
         return UNKNOWN_VALUE if access is None else _get(typer, node, access[1], arguments[0])
     if last.identifier == GET and len(arguments) == 1 and opaque(named.functions[0]):
@@ -174,7 +174,7 @@ def _note(
     function: Function,
     arguments: Sequence[Value],
 ) -> None:
-    """Report calls that compile but are probably unintended."""
+    """Report a call that compiles but is probably unintended."""
     if function.deprecated is not None:
         start = callee.name_start if isinstance(callee, Member) else callee.start
         place = (start, callee.end)
@@ -189,7 +189,7 @@ def _note(
 def value_of_type(result: CppType) -> Value:
     """The value of a call with this return type."""
     if result in (AUTO, TENSOR_BASE):
-        # a temporary TensorBase converts to a tensor and a variable does not, which the table of types cannot express
+        # a temporary TensorBase converts to a tensor but a variable does not, which the table of types cannot express
         return UNKNOWN_VALUE
     return Value(result) if result.referred is None else Value(result.referred, LVALUE)
 
@@ -238,7 +238,7 @@ def _refused(
     argument = node.args[blamed]
     typer.report(
         TypeProblemKind.ARGUMENT_TYPE,
-        # a single overload wants another argument; with several, the wrong function may be called
+        # with one overload, blame the argument; with several, the wrong function may be called
         argument if resolution.tried == 1 else (start, argument.end),
         expected=resolution.expected,
         argument=blamed,
@@ -249,7 +249,7 @@ def _refused(
 
 
 def _twin(typer: Typer, callee: Name | Member, name: str) -> FoundCallee:
-    """The form of the same operator with symbolic sizes, or without them."""
+    """The counterpart of an operator with or without symbolic sizes."""
     twin_name = other_form(name)
     if isinstance(callee, Member):
         owner = typer.found.get(callee.object, UNKNOWN_VALUE)
@@ -257,11 +257,11 @@ def _twin(typer: Typer, callee: Name | Member, name: str) -> FoundCallee:
     return typer.library.functions("at", twin_name)
 
 
-# ---- templates that are called
+# ---- called templates
 
 
 def _made(callee: Name, arguments: Sequence[Value]) -> Value | None:
-    """The result types of standard library functions and class templates that follow from the argument types."""
+    """The result types of standard library functions and class templates with deduced arguments."""
     if callee.parts[0].identifier not in ("std", "c10") or any(
         argument.type in (UNKNOWN, BRACES) for argument in arguments
     ):
@@ -279,7 +279,7 @@ def _made(callee: Name, arguments: Sequence[Value]) -> Value | None:
 
 
 def _get(typer: Typer, node: Call, index: Number | TypeName, value: Value) -> Value:
-    """``std::get<i>(tuple)``."""
+    """The value of ``std::get<i>(tuple)``."""
     if value.is_unknown or not typer.conversions.knows(value.type):
         return UNKNOWN_VALUE
     head, elements = value.type.head, value.type.arguments
@@ -290,7 +290,7 @@ def _get(typer: Typer, node: Call, index: Number | TypeName, value: Value) -> Va
         element = canonical_type(index.spelling)
         if element is None:
             return typer.report(TypeProblemKind.TUPLE_INDEX, index, name=index.spelling, actual=(value.type,))
-        # which of several elements of one type is an error; compilers disagree about when
+        # std::get by an ambiguous type is an error, but compilers disagree about when
         return Value(element) if head != "array" and elements.count(element) == 1 else UNKNOWN_VALUE
     position = position_of(index)
     length = len(elements) if head != "array" else value.type.size or 0
@@ -324,7 +324,7 @@ def _named_cast(typer: Typer, node: Call, callee: Name, arguments: list[Value]) 
 
 
 def member_value(typer: Typer, node: Member) -> Value:
-    """The value of a member that is not called: a field, or a method without its parentheses."""
+    """The value of an uncalled member: a field, or a method without its parentheses."""
     owner = _owner(typer, node)
     if owner is None:
         return UNKNOWN_VALUE

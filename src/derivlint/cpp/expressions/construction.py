@@ -1,4 +1,4 @@
-"""Constructed objects, ``T{...}``, ``T(...)`` and ``(T) x``, checked against the constructors of ``T``."""
+"""Construction of objects: ``T{...}``, ``T(...)`` and ``(T) x``, checked against the constructors of ``T``."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _converts_explicitly(typer: Typer, value: Value, type: CppType) -> bool:
 
 
 def _has_constructor(typer: Typer, type: CppType, arguments: Sequence[Value]) -> bool:
-    """Whether a constructor may take these arguments; True if the constructors are unknown."""
+    """Whether a constructor may accept these arguments; True if constructors are unknown."""
     conversions = typer.conversions
     head, elements = type.head, type.arguments
     if type in ARITHMETIC:

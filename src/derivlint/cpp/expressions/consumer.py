@@ -24,11 +24,11 @@ GRADIENT_TYPES = (TENSOR, template_type("ArrayRef", [TENSOR]))
 
 
 class Use(Choice):
-    """The kind of use."""
+    """The kinds of uses."""
 
     #: ``auto grad_result = any_grad_defined ? (F) : Tensor();``
     GRADIENT = "gradient"
-    #: ``auto grad_result = F;``, for a list of tensors and for formulas that are not implemented
+    #: ``auto grad_result = F;``, for lists of tensors and unimplemented formulas
     BARE_GRADIENT = "bare gradient"
     #: ``grad_result.emplace_back(F);``, one for each tensor of a foreach function
     ELEMENT_GRADIENT = "element gradient"
@@ -44,7 +44,7 @@ class Consumer(Struct, frozen=True):
     Attributes:
         use: the kind of use.
         count: for ``GRADIENTS``, the number of arguments in the key.
-        type: for ``ASSIGNED``, the type that it is assigned to or initialises.
+        type: for ``ASSIGNED``, the type of the assigned variable.
     """
 
     use: Use
@@ -53,14 +53,14 @@ class Consumer(Struct, frozen=True):
 
 
 def check_result(typer: Inference, node: Expr, value: Value, consumer: Consumer) -> None:
-    """Report a value that its consumer does not accept."""
+    """Report a value that its consumer rejects."""
     expected = _refused(typer, value, consumer)
     if expected is not None:
         typer.report(TypeProblemKind.RESULT, node, actual=(value.type,), expected=expected)
 
 
 def _refused(typer: Inference, value: Value, consumer: Consumer) -> tuple[CppType, ...] | None:
-    """The types that the consumer accepts if it rejects the value, else None."""
+    """The types that the consumer accepts, or None if it accepts the value."""
     if value.is_unknown:
         return None
     use = consumer.use
@@ -68,7 +68,7 @@ def _refused(typer: Inference, value: Value, consumer: Consumer) -> tuple[CppTyp
     if use is Use.ASSIGNED:
         return None if conversions.rank(value, consumer.type) != IMPOSSIBLE else (consumer.type,)
     if value.type is BRACES and use is Use.BARE_GRADIENT and value.items:
-        # "auto" deduces an initializer list, which copy_range accepts if it is one of tensors
+        # "auto" deduces an initializer list, which copy_range accepts if its elements are tensors
         value = Value(template_type("ArrayRef", [value.items[0].type]))
     if value.type in (BRACES, VOID):
         return (TENSOR,) if use is not Use.GRADIENTS else _tuple_of(consumer.count)
@@ -78,7 +78,7 @@ def _refused(typer: Inference, value: Value, consumer: Consumer) -> tuple[CppTyp
         head, elements = value.type.head, value.type.arguments
         size = value.type.size
         if size is not None:
-            # elements beyond the needed ones do not matter
+            # surplus elements do not matter
             elements = (elements[0],) * min(size, consumer.count)
         fits = head in ("tuple", "pair", "array") and len(elements) >= consumer.count
         fits = fits and all(_is_gradient(typer, Value(element)) for element in elements[: consumer.count])

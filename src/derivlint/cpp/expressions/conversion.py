@@ -1,7 +1,7 @@
-"""Implicit conversions of arguments, ranked as overload resolution ranks them.
+"""Implicit conversions of arguments, with the ranks of overload resolution.
 
-Conversions between types are looked up in a table made by the compiler (:mod:`derivlint.cpp.relations`). This module
-computes those that no finite table holds: braced lists, constants, and templates over arbitrary types.
+Conversions between tabulated types come from a compiler-generated table (:mod:`derivlint.cpp.relations`). This module
+computes the others: of braced lists, constants, and templates over arbitrary types.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ FLOATS = frozenset({FLOAT, DOUBLE})
 ARITHMETIC = INTEGERS.keys() | FLOATS
 #: The promotions of unscoped enumerations and small arithmetic types.
 PROMOTIONS = {(BOOL, INT), (CHAR, INT), (BYTE, INT), (FLOAT, DOUBLE), (REDUCTION, UNSIGNED_INT)}
-#: Templates that are lists of their first argument and can be initialized from a braced list of elements.
+#: Templates of lists that can be initialized from a braced list of elements.
 LISTS = frozenset({"ArrayRef", "vector", "initializer_list", "IListRef", "List", "SmallVector", "OptionalArrayRef"})
-#: Lists that refer to elements of another container, and convert from any owner.
+#: Lists that view another container's elements, and convert from any owning list.
 VIEWS = frozenset({"ArrayRef", "IListRef"})
 OWNERS = frozenset({"vector", "array", "SmallVector", "initializer_list"})
 NAMED_LISTS = {cpp_type("DimVector"): INT64, cpp_type("SymDimVector"): SYM_INT}
@@ -73,7 +73,7 @@ def element_of(type: CppType) -> CppType | None:
 
 
 class Conversions:
-    """Ranks conversions of expressions to types; memoized for one table."""
+    """Conversion ranks of expressions to types, memoized for one table."""
 
     def __init__(self, relations: Relations) -> None:
         self.relations = relations
@@ -83,7 +83,7 @@ class Conversions:
         self._known: dict[CppType, bool] = {}
 
     def knows(self, type: CppType) -> bool:
-        """Whether conversions of a type are known: the table has it, or all types that it is composed of."""
+        """Whether conversions of a type are known: it, or all types that it consists of, are tabulated."""
         is_known = self._known.get(type)
         if is_known is None:
             is_known = self._known[type] = self._knows(type)
@@ -98,7 +98,7 @@ class Conversions:
         if head == "array":
             return type.size is not None and self.knows(arguments[0])
         arity = {"tuple": len(arguments), "pair": 2}.get(head, 1)
-        # a header may name a template without arguments
+        # headers may name a template without arguments
         return head in TEMPLATES and len(arguments) == arity and all(map(self.knows, arguments))
 
     def rank(self, value: Value, target: CppType) -> int:
@@ -159,7 +159,7 @@ class Conversions:
         return self.rank(Value(source), target) != IMPOSSIBLE
 
     def _converts_structurally(self, source: CppType, target: CppType) -> bool:
-        """Whether templates convert whose combination of arguments the table lacks."""
+        """Whether a conversion between templates is valid, although the table lacks their arguments."""
         head, arguments = target.head, target.arguments
         source_head, source_arguments = source.head, source.arguments
         if head == "optional":
@@ -215,12 +215,12 @@ class Conversions:
         return USER_DEFINED
 
     def _copies(self, items: tuple[Value, ...], target: CppType) -> bool:
-        """Whether a list of one item initializes an object by one of the type's constructors."""
+        """Whether a list of one item initializes an object by a constructor."""
         if len(items) != 1:
             return False
         item = items[0]
         if item.type is BRACES:
-            # an inner list is the constructor's list of elements, not a list of lists
+            # an inner list is a list of elements, not a list of lists
             inner = item.items or ()
             element = element_of(target)
             if not inner:
@@ -254,7 +254,7 @@ class Conversions:
         return self.rank(item, target)
 
     def _initialises(self, item: Value, type: CppType) -> bool:
-        """Whether an item of a list initializes an element."""
+        """Whether an item of a list can initialize an element."""
         if item.type is BRACES:
             return self.braced_rank(item.items or (), type) != IMPOSSIBLE
         return not narrows(item, type) and self.rank(item, type) != IMPOSSIBLE
@@ -275,15 +275,15 @@ class Conversions:
 
 
 def narrows(value: Value, target: CppType) -> bool:
-    """Whether braces reject the conversion of a constant as narrowing; for a variable g++ only warns."""
+    """Whether braces reject the conversion of a constant as narrowing; for variables g++ only warns."""
     constant = value.constant
     if target is SYM_INT:
-        # of its constructors, the integer one is chosen
+        # the integer constructor is chosen
         target = INT64
     if constant is None or target not in ARITHMETIC:
         return False
     if isinstance(constant, str):
-        # inside braces a pointer does not convert to bool
+        # in braces, a pointer does not convert to bool
         return True
     if target in FLOATS:
         return False

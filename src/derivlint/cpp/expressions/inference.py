@@ -1,6 +1,6 @@
-"""The types of a C++ expression and all its nodes, with the errors that the compiler would report.
+"""Type inference for a C++ expression and all its nodes, with the errors of a compiler.
 
-One error gives one problem: an erroneous or unknown part has the type ``UNKNOWN``, which is accepted everywhere.
+Each error is reported once: erroneous and unknown parts have the type ``UNKNOWN``, which is accepted everywhere.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from derivlint.formula import BraceList, Char, Conditional, Expr, Index, Name, N
 
 
 class Inference(Typer):
-    """Infers the types of one expression; ``of`` returns the value of any node, including braced lists."""
+    """The type inference of one expression; ``of`` returns the value of any node, including braced lists."""
 
     call = calls.call_value
     member = calls.member_value
@@ -43,13 +43,13 @@ class Inference(Typer):
     binary = operators.binary_value
 
     def otherwise(self, node: Expr) -> Value:
-        """The value of a lambda is unknown, since its type is unique."""
+        """The unknown value, for lambdas, whose type is unique."""
         return UNKNOWN_VALUE
 
     # ---- names and literals
 
     def name(self, node: Name) -> Value:
-        """The value of a name that is not called."""
+        """The value of an uncalled name."""
         simple = node.simple
         if simple is not None:
             value = self.variable(simple) or WORDS.get(simple)
@@ -66,7 +66,7 @@ class Inference(Typer):
         return Value(CHAR_POINTER, LVALUE, None, node.text)
 
     def char(self, node: Char) -> Value:
-        """The value of a character."""
+        """The value of a character literal."""
         return Value(CHAR)
 
     def braces(self, node: BraceList) -> Value:
@@ -134,7 +134,7 @@ _SUFFIXES = {
     "uz": SIZE,
 }
 
-#: The keywords of C++ that are values.
+#: The C++ keywords that are values.
 WORDS = {
     "true": Value(BOOL, TEMPORARY, None, 1),
     "false": Value(BOOL, TEMPORARY, None, 0),

@@ -1,6 +1,6 @@
 """Operators on values: arithmetic, comparison, logic, assignment, indexing and ``?:``.
 
-The result types of operators are looked up in a table made by the compiler.
+Result types are looked up in a compiler-generated table.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ASSIGNMENTS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<
 #: The types whose division truncates.
 WHOLE_NUMBERS = INTEGERS.keys() | {SYM_INT}
 LOGICAL = frozenset({"&&", "||"})
-#: The containers whose elements are returned by reference.
+#: The containers that return elements by reference.
 REFERRING = frozenset({"vector", "array", "SmallVector", "DimVector", "SymDimVector"})
 
 
@@ -117,7 +117,7 @@ def binary_value(typer: Typer, node: Binary) -> Value:
 
 
 def _unlisted(typer: Typer, op: str, left: Value, right: Value, place: tuple[int, int]) -> Value:
-    """The value of operands that the table lacks: comparisons of equal types are valid, other operators are not."""
+    """The value for operands that the table lacks: only comparisons of equal types are valid."""
     conversions = typer.conversions
     if not conversions.knows(left.type) or not conversions.knows(right.type):
         return UNKNOWN_VALUE
@@ -178,7 +178,7 @@ def index_value(typer: Typer, node: Index, base: Value, index: Value) -> Value:
 
 
 def check_condition(typer: Typer, node: Expr, value: Value, whole: Expr | None = None) -> bool:
-    """Whether a value converts to bool in a condition; reports it otherwise."""
+    """Whether a value converts to bool in a condition; reports it if not."""
     if value.is_unknown:
         return True
     relations = typer.conversions.relations
@@ -195,7 +195,7 @@ def check_condition(typer: Typer, node: Expr, value: Value, whole: Expr | None =
 
 
 def conditional_value(typer: Typer, node: Conditional, then: Value, otherwise: Value) -> Value:
-    """The value of ``?:`` for the values of its branches."""
+    """The value of ``?:``, given those of its branches."""
     if then.is_unknown or otherwise.is_unknown:
         return UNKNOWN_VALUE
     result = common_type(typer, then, otherwise)

@@ -14,10 +14,10 @@ from derivlint.cpp.library import instantiated
 
 
 class ResolutionOutcome(Enum):
-    """The kinds of results of overload resolution."""
+    """The outcomes of overload resolution."""
 
     CHOSEN = "chosen"
-    #: undecided: an argument is unknown, or a template too complex
+    #: undecided: an argument is unknown or a template too complex
     UNSURE = "unsure"
     COUNT = "count"
     TYPES = "types"
@@ -25,14 +25,14 @@ class ResolutionOutcome(Enum):
 
 
 class Resolution(Struct, frozen=True):
-    """The result of a resolution.
+    """The result of overload resolution.
 
     Attributes:
         outcome: the kind of result.
         result: the type of the call, possibly unknown.
         function: the chosen function.
-        considered: the functions that accept that many arguments.
-        blamed: the index of the argument that no function accepts, if there is one.
+        considered: the functions that accept this number of arguments.
+        blamed: the index of the argument that no function accepts, or None.
         expected: the parameter types for that argument.
         tried: the number of overloads.
     """
@@ -50,7 +50,7 @@ DISPUTED = {TENSOR, cpp_type("Scalar")}
 
 
 def resolve(conversions: Conversions, functions: tuple[Function, ...], arguments: Sequence[Value]) -> Resolution:
-    """Choose among overloads.
+    """Select an overload.
 
     Args:
         conversions: ranks conversions and memoizes resolutions.
@@ -109,11 +109,11 @@ def _common_result(functions: Sequence[Function]) -> CppType:
 
 
 def _best(viable: list[tuple[Function, list[int]]]) -> Function | None:
-    """The function that is no worse than every other one for any argument, and better for one; None without one."""
+    """The function that is better than every other one for some argument, and worse for none; None if there is none."""
     for function, ranks in viable:
         if all(rival is function or _is_better(ranks, theirs) for rival, theirs in viable):
             return function
-    # on a tie a non-template beats a template, whose parameters are already deduced here
+    # on ties a non-template beats a template, but templates are already instantiated here
     return None
 
 
@@ -137,7 +137,7 @@ def _is_disputed(arguments: Sequence[Value], viable: list[tuple[Function, list[i
 
 
 def _refusal(conversions: Conversions, functions: list[Function], arguments: Sequence[Value], tried: int) -> Resolution:
-    """Select the argument to blame: the one that every overload rejects, or the only one that some overload rejects."""
+    """Select the argument to blame: the one that all overloads reject, or the only one that any rejects."""
     failures: list[tuple[Function, list[int]]] = []
     for function in functions:
         plain = function
@@ -185,7 +185,7 @@ def _takes(conversions: Conversions, argument: Value, target: CppType, function:
 
 
 def deduce(function: Function, arguments: Sequence[Value], *, tolerant: bool = False) -> Function | None:
-    """Deduce the template parameters of a function from the arguments, or return None on failure."""
+    """Deduce a function's template parameters from the arguments; None on failure."""
     bindings: dict[str, CppType] = {}
     for parameter, argument in zip(function.parameters, arguments, strict=False):
         pattern = parameter.type.unreferenced
@@ -204,7 +204,7 @@ def mentions(pattern: CppType, names: tuple[str, ...]) -> bool:
 
 
 def unify(pattern: CppType, type: CppType, names: tuple[str, ...], bindings: dict[str, CppType]) -> bool:
-    """Unify a type with a pattern, adding the deduced template parameters to ``bindings``."""
+    """Unify a type with a pattern and add deduced template parameters to ``bindings``."""
     if pattern.text in names:
         if type is NULL_OPTION and pattern.text in bindings:
             return bindings[pattern.text] is type

@@ -1,4 +1,4 @@
-"""The context that the modules of type inference share: the scope and the problems."""
+"""The context shared by the modules of type inference: scope and problems."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Typer(Analysis[Value]):
         problems: the errors, in the order of discovery.
         notes: code that compiles but is probably unintended.
         callees: the resolved function of each call.
-        asked: the names looked up among the variables.
+        asked: the names that were looked up among the variables.
     """
 
     def __init__(self, scope: Scope, library: Library) -> None:
@@ -38,12 +38,12 @@ class Typer(Analysis[Value]):
         self.asked: set[str] = set()
 
     def variable(self, name: str) -> Value | None:
-        """The value of a variable, or None if there is none of that name."""
+        """The value of a variable, or None if there is no such variable."""
         self.asked.add(name)
         return self.scope.variables.get(name)
 
     def operand(self, node: Expr) -> Value:
-        """The value of an expression in a place where a braced list is an error."""
+        """The value of an expression where a braced list is an error."""
         value = self.of(node)
         if value.type is BRACES:
             self.report(TypeProblemKind.MISPLACED_BRACES, node)
@@ -51,11 +51,11 @@ class Typer(Analysis[Value]):
         return value
 
     def report(self, kind: TypeProblemKind, place: Node | tuple[int, int], **facts: Any) -> Value:
-        """Record a problem; returns the unknown value."""
+        """Record a problem and return the unknown value."""
         start, end = place if isinstance(place, tuple) else (place.start, place.end)
         if kind is TypeProblemKind.UNDECLARED_NAME:
             if facts["name"] in self._undeclared:
-                # one name, one problem, regardless of the number of uses
+                # report each name once
                 return UNKNOWN_VALUE
             self._undeclared.add(facts["name"])
         (self.notes if kind in ACCEPTED else self.problems).append(TypeProblem(kind, start, end, **facts))
