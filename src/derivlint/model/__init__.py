@@ -1,19 +1,18 @@
-"""The model of a derivatives file, in torchgen's own terms. States facts; knows nothing about diagnostics.
+"""The model of a derivatives file, in torchgen's terms; it states facts and is independent of diagnostics.
 
 entry
     One item of the file: an operator and its formulas, by dispatch key (``entry``, ``read``, ``keys``).
 entry function
-    The native function that an entry is for, and the meaning of the names in its keys (``resolve``).
+    The native function of an entry, and the meaning of the names in its keys (``resolve``).
 info
     Torchgen's ``DifferentiabilityInfo`` of an entry under one dispatch key (``info``).
 match
-    A native function with the infos that apply to it (``match``), and what its kernel does with them
-    (``differentiable``).
+    A native function with the infos that apply to it (``match``); ``differentiable`` has the resulting inputs and
+    outputs.
 evaluation
-    An expression in the generated code, with the variables that are declared there (``generated.evaluation``).
+    An expression in generated code, with the variables declared there (``generated.evaluation``).
 query
-    A fact that is computed on demand, with the dependencies that incremental checks compare (``query``, ``memos``,
-    ``index``).
+    A fact computed on demand, with the dependencies that incremental checks compare (``query``, ``memos``, ``index``).
 
 Begin with :func:`derivlint.model.model.build_model`. ``scope`` has the names that a formula can use, ``words``
 torchgen's textual reading of names, ``layout`` the files of back ends that serve several versions.

@@ -1,8 +1,8 @@
-"""Differentiable inputs and outputs of the generated kernel of a function.
+"""The differentiable inputs and outputs of a function's generated kernel.
 
 Follows torchgen/packaged/autograd/gen_variable_type.py (``emit_body``), torchgen/api/autograd.py
 (``gen_differentiable_outputs``, ``dispatch_strategy``) and gen_inplace_or_view_type.py. Where the generator raises,
-the fact stays here and a rule reports it.
+this module states the fact and a rule reports it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from derivlint.model.match import FunctionMatch, How
 from derivlint.schema import Argument, ListType, SchemaKind, Type
 from derivlint.source.lazy import cached_property
 
-#: The value of an argument of a backward operator that has no derivative but may require grad: the returned tensor.
+#: The name of a backward operator's argument that has no derivative but may require grad: the returned tensor.
 OUTPUT_ARGUMENT = "output"
-#: Schema types that the function which recreates a view can keep by value (gen_inplace_or_view_type.py).
+#: Schema types that view functions can capture by value (gen_inplace_or_view_type.py).
 VIEW_ARGUMENT_TYPES = frozenset({"int", "int?", "SymInt", "SymInt?", "bool", "int[]", "SymInt[]", "Tensor", "Tensor?"})
 
 
 class DifferentiableValue(Struct, frozen=True):
-    """An argument or return that gradients can flow through: its name in the kernel and its schema type."""
+    """A differentiable argument or return: its name in the kernel and its schema type."""
 
     name: str
     type: Type
@@ -46,7 +46,7 @@ def is_tensor_list(kind: Type) -> bool:
 
 
 def fits_view_function(kind: Type) -> bool:
-    """Whether the function that recreates a view can hold an argument of this type, whatever its list size."""
+    """Whether a view function can capture an argument of this type; list sizes do not matter."""
     return (f"{kind.elem}[]" if isinstance(kind, ListType) else str(kind)) in VIEW_ARGUMENT_TYPES
 
 
@@ -86,11 +86,11 @@ class Differentiability:
     def _inputs(self) -> tuple[DifferentiableValue, ...]:
         arguments = [argument for argument in self.function.schema.arguments.non_out if isinstance(argument, Argument)]
         if self.is_inplace_foreach:
-            # the kernel loops over the lists and calls the reference's node, so names and types are the reference's
+            # the kernel calls the reference's node for each element, so names and types are the reference's
             reference = self.info.func.schema.arguments.flat_non_out
             arguments = [*reference[: len(arguments)], *arguments[len(reference) :]]
         excluded = self.info.non_differentiable_arg_names
-        # only a formula shows that a type which PyTorch does not have holds tensors
+        # only a formula reveals that an unknown type holds tensors
         named = {name for derivative in self.info.derivatives for name in derivative.var_names}
         return tuple(
             [
@@ -111,7 +111,7 @@ class Differentiability:
 
     @property
     def refused_inputs(self) -> tuple[DifferentiableValue, ...]:
-        """The inputs without a formula where others have one: the kernel raises if they require grad."""
+        """The inputs without a formula if others have one; the kernel raises if they require grad."""
         return tuple(
             value
             for value in self.inputs
@@ -120,7 +120,7 @@ class Differentiability:
 
     @cached_property
     def undifferentiable_names(self) -> tuple[str, ...]:
-        """The names in backward keys that no differentiable argument has."""
+        """The names in backward keys that are not differentiable arguments."""
         names = [name for derivative in self.info.derivatives for name in derivative.var_names]
         inputs = {value.name for value in self.inputs}
         return tuple(name for name in dict.fromkeys(names) if name not in inputs)
@@ -135,7 +135,7 @@ class Differentiability:
         possible = [value for value in self.returns if value.type.may_be_tensor_like and value.name not in excluded]
         outputs = tuple([value for value in possible if value.type.is_tensor_like])
         if not outputs and self.info.has_derivatives:
-            # formulas show that one of the types which PyTorch does not have holds tensors
+            # a formula reveals that an unknown type holds tensors
             outputs = tuple([value for value in possible if value.type == possible[0].type])
         return outputs[:1] if self.uses_single_grad else outputs
 
@@ -144,7 +144,7 @@ class Differentiability:
         """The positions of the differentiable returns, or None if they are unknown."""
         if self.outputs is None:
             return None
-        # by identity: the returns of an in-place function are all called "self"
+        # by identity: all returns of an in-place function are named "self"
         return tuple(
             index for index, value in enumerate(self.returns) if any(value is output for output in self.outputs)
         )
@@ -156,7 +156,7 @@ class Differentiability:
 
     @property
     def is_ignored(self) -> bool:
-        """Whether formulas exist but the kernel would not use them, which the generator refuses."""
+        """Whether formulas exist that the kernel would not use, which the generator refuses."""
         unused = self.info.has_derivatives and not self.requires_derivative
         return unused and self.is_generated and not self.is_void and self.outputs is not None
 
@@ -167,23 +167,23 @@ class Differentiability:
 
     @property
     def is_declared_undifferentiable(self) -> bool:
-        """Whether PyTorch lists the function as one that never requires a derivative."""
+        """Whether PyTorch lists the function as never requiring a derivative."""
         return self.match.book.is_declared_undifferentiable(self.function)
 
     @cached_property
     def requires_derivative(self) -> bool:
-        """Whether the kernel sets up differentiation at all; false as well where the outputs are unknown."""
+        """Whether the kernel sets up differentiation; also false if the outputs are unknown."""
         has_outputs = bool(self.outputs) or self.is_inplace_foreach
         return not self.is_declared_undifferentiable and bool(self.inputs) and has_outputs
 
     @property
     def takes_single_tensor_list(self) -> bool:
-        """Whether the only differentiable argument is a list of tensors, whose tangents the forward formula unpacks."""
+        """Whether the only differentiable argument is a tensor list, whose tangents the forward formula unpacks."""
         return len(self.inputs) == 1 and is_tensor_list(self.inputs[0].type)
 
     @property
     def is_own_inplace_foreach_entry(self) -> bool:
-        """Whether the entry is for an in-place foreach function, for which the generator cannot emit code."""
+        """Whether the entry is for an in-place foreach function, which the generator does not support."""
         return self.is_inplace_foreach and self.match.how is How.EXACT
 
     @property

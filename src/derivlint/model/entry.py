@@ -1,8 +1,8 @@
 """The entries of a derivatives file, their keys and formulas, and torchgen's records of their derivatives.
 
-Entries are immutable and keep malformed parts: mistakes are :class:`FormProblem` and unresolved names, which rules
-report. Facts are computed from the entry and the operators on demand. :class:`Derivative`, :class:`ForwardDerivative`
-and :class:`DifferentiabilityInfo` have the names and fields of torchgen/api/autograd.py.
+Entries are immutable and include malformed parts, as :class:`FormProblem` and unresolved names. Facts are computed on
+demand from the entry and the operators. :class:`Derivative`, :class:`ForwardDerivative` and
+:class:`DifferentiabilityInfo` have the names and fields of torchgen/api/autograd.py.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class EntryContext(Protocol):
-    """The interface through which an entry computes facts: the operators, its file's layout, and torchgen's infos."""
+    """The context in which an entry computes facts: operators, layout of the file, torchgen's infos."""
 
     @property
     def natives(self) -> NativeFunctions:
@@ -57,7 +57,7 @@ class EntryContext(Protocol):
 
 
 class Role(Enum):
-    """The kind of derivative that a key declares with its formula."""
+    """The kinds of derivatives, given by the key of a formula."""
 
     BACKWARD = "backward"
     FORWARD = "forward"
@@ -66,11 +66,11 @@ class Role(Enum):
 
 
 class DerivativeFormula:
-    """One pair ``key: formula`` of an entry.
+    """A pair ``key: formula`` of an entry.
 
     Attributes:
-        body: the formulas of one dispatch key that it belongs to.
-        index: its position among them, in file order.
+        body: the formulas of its dispatch key.
+        index: its position in the body, in file order.
         key: the key's YAML scalar.
         names: the names in the key.
         value: the YAML node of the formula.
@@ -87,7 +87,7 @@ class DerivativeFormula:
 
     @property
     def entry(self) -> Entry:
-        """The entry that holds the formula."""
+        """The entry of the formula."""
         return self.body.entry
 
     @property
@@ -117,12 +117,12 @@ class DerivativeFormula:
 
     @cached_property
     def auto(self) -> str | None:
-        """``auto_linear`` or ``auto_element_wise`` if that is the whole formula, else None."""
+        """The whole formula if it is ``auto_linear`` or ``auto_element_wise``, else None."""
         return self.text if self.text in (AUTO_LINEAR, AUTO_ELEMENT_WISE) else None
 
     @cached_property
     def role(self) -> Role:
-        """The kind of derivative, which the first name of the key decides.
+        """The kind of derivative, given by the first name of the key.
 
         Follows ``is_forward_derivative_definition`` and ``create_forward_derivative`` of torchgen.
         """
@@ -136,12 +136,12 @@ class DerivativeFormula:
 
     @cached_property
     def derivative(self) -> Derivative | None:
-        """The record of a backward formula, or None if the formula has another role or does not resolve."""
+        """The record of a backward formula, or None if the role differs or the formula does not resolve."""
         return self.body.derivatives.get(self)
 
     @cached_property
     def forward(self) -> ForwardDerivative | None:
-        """The record of a forward formula, or None if the formula has another role or does not resolve."""
+        """The record of a forward formula, or None if the role differs or the formula does not resolve."""
         return self.body.forwards.get(self)
 
     @cached_property
@@ -156,7 +156,7 @@ class DerivativeFormula:
         return self.text is not None and self.text.lower().strip() == NON_DIFFERENTIABLE
 
     def key_written_with(self, names: Collection[str]) -> str | None:
-        """The key with other names, quoted as before, or None if a name would need escapes."""
+        """The key with other names and the same quotes, or None if a name would need escapes."""
         if not names or not all(name.isidentifier() for name in names):
             return None
         text = ", ".join(names)
@@ -166,14 +166,14 @@ class DerivativeFormula:
 
     @cached_property
     def is_expression(self) -> bool:
-        """Whether the value is C++, not ``auto_linear``, ``auto_element_wise`` or ``non_differentiable``."""
+        """Whether the value is C++ rather than ``auto_linear``, ``auto_element_wise`` or ``non_differentiable``."""
         if self.text is None or self.role is Role.NON_DIFFERENTIABLE:
             return False
         return not (self.role is Role.FORWARD and self.auto is not None)
 
     @cached_property
     def parsed(self) -> Formula:
-        """The parsed formula; the empty text is parsed if the value is not a string."""
+        """The parsed formula; that of the empty text if the value is not a string."""
         return parse_formula(self.text or "")
 
     def span_of(self, part: Node | Word | Token) -> Span:
@@ -192,7 +192,7 @@ class DerivativeFormula:
 
 
 class DispatchBody:
-    """The formulas of an entry for one dispatch key.
+    """The formulas of an entry under one dispatch key.
 
     Attributes:
         entry: the entry.
@@ -215,7 +215,7 @@ class DispatchBody:
 
     @cached_property
     def info(self) -> DifferentiabilityInfo | None:
-        """The ``DifferentiabilityInfo`` for the formulas, without unresolvable ones; None for an unknown operator."""
+        """The ``DifferentiabilityInfo`` for the resolvable formulas; None for an unknown operator."""
         operators = self.entry.operators
         return operators.info_of(self) if operators is not None and self.entry.function is not None else None
 
@@ -233,12 +233,12 @@ class DispatchBody:
 
     @cached_property
     def keys_with(self) -> Counter[str]:
-        """The number of keys in which each name occurs."""
+        """The number of keys that contain each name."""
         return Counter(name for formula in self.formulas for name in {name.text for name in formula.names})
 
     @property
     def sorted_formulas(self) -> list[DerivativeFormula]:
-        """The formulas sorted by the text of their keys, the order of torchgen."""
+        """The formulas sorted by the text of their keys, as in torchgen."""
         return sorted(self.formulas, key=lambda formula: formula.key_text)
 
     def with_role(self, role: Role) -> list[DerivativeFormula]:
@@ -247,7 +247,7 @@ class DispatchBody:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether all keys and formulas resolve, so that the absence of one can be relied on."""
+        """Whether all keys and formulas resolve, so that a missing one is certainly missing."""
         declared = self.entry.output_differentiability
         if (declared is not None and declared.values is None) or self.entry.beside_dispatch:
             return False
@@ -260,7 +260,7 @@ class Expression(Struct, frozen=True):
     Attributes:
         entry: the entry.
         scalar: its YAML scalar.
-        written: the formula with its key, or None for the condition.
+        written: the formula with its key; None for the condition.
     """
 
     entry: Entry
@@ -292,11 +292,10 @@ class Entry:
     Attributes:
         index: its position in the list, from 0.
         node: its YAML node.
-        start: the offset in the file of the text from which the node was read.
-        operators: the context that resolves it, or None for a purely syntactic reading.
-        bodies: its formulas, one group for each dispatch key.
-        name, dispatch, dispatch_key_node, beside_dispatch, output_differentiability, problems, misnamed, versions: see
-            :class:`EntrySyntax`.
+        start: the offset in the file of the text that contains the node.
+        operators: the context, or None if only the syntax was read.
+        bodies: its formulas, grouped by dispatch key. name, dispatch, dispatch_key_node, beside_dispatch,
+            output_differentiability, problems, misnamed, versions: see :class:`EntrySyntax`.
     """
 
     __slots__ = (
@@ -334,7 +333,7 @@ class Entry:
 
     @property
     def has_keys(self) -> bool:
-        """Whether the item is a mapping; a single rule reports items that are not."""
+        """Whether the item is a mapping; one rule reports other items."""
         return isinstance(self.node, Mapping) and bool(self.node.pairs)
 
     @cached_property
@@ -347,7 +346,7 @@ class Entry:
 
     @cached_property
     def function(self) -> EntryFunction | None:
-        """The function that the entry's schema names, or None if the schema does not resolve."""
+        """The function with the entry's schema, or None if the schema does not resolve."""
         resolved = self._resolved
         return resolved if isinstance(resolved, EntryFunction) else None
 
@@ -367,17 +366,17 @@ class Entry:
         return part.within.shift(self.start)
 
     def place_in(self, scalar: Scalar, start: int, end: int) -> Span:
-        """The span of a range of the text of a scalar of the entry."""
+        """The span of a range of the text of one of the entry's scalars."""
         return scalar.range_of(start, end).shift(self.start)
 
     @property
     def mapping(self) -> Mapping | None:
-        """The entry's YAML mapping, if it is one."""
+        """The entry's YAML mapping, or None."""
         return self.node if isinstance(self.node, Mapping) else None
 
     @cached_property
     def operator(self) -> str | None:
-        """The operator's name with its overload, as written: ``sort.stable``."""
+        """The operator's full name as written: ``sort.stable``."""
         if self.name is None or not self.name.value:
             return None
         head, parenthesis, _ = self.name.value.partition("(")
@@ -386,7 +385,7 @@ class Entry:
 
     @property
     def name_span(self) -> Span:
-        """The span of the operator's name in the schema, or of the whole entry if there is none."""
+        """The span of the operator's name in the schema; of the whole entry if there is none."""
         if self.name is None:
             return self.span
         operator = self.operator
@@ -402,7 +401,7 @@ class Entry:
 
     @property
     def expressions(self) -> list[Expression]:
-        """The C++ expressions of the entry: its formulas in file order, then the condition, if any."""
+        """The C++ expressions of the entry: its formulas in file order, then the condition if any."""
         expressions = [
             Expression(self, formula.value, formula)
             for formula in self.formulas
@@ -419,14 +418,14 @@ class Derivative(KeyedEquality, Struct, frozen=True):
     """A backward formula, for one or several arguments.
 
     Attributes:
-        formula: the C++ expression, with expressions over arguments replaced by saved attributes.
+        formula: the C++ expression, with saved attributes in place of property expressions.
         original_formula: the expression as written.
         var_names: the arguments whose gradient it computes.
         saved_inputs: saved arguments and properties of arguments.
         saved_outputs: saved outputs and properties of outputs.
-        named_gradients: the ``grad_<return>`` it uses.
+        named_gradients: the ``grad_<return>`` that it uses.
         strides_of: arguments or outputs whose ``sym_strides()`` it calls, with the span of the call.
-        edits: the edits from ``original_formula`` to ``formula``; none for a formula that is derived in another way.
+        edits: the edits from ``original_formula`` to ``formula``; empty for generated formulas.
         uses_grad: whether torchgen finds ``grad`` in the formula.
         written: the formula in the file.
     """
@@ -469,8 +468,8 @@ class ForwardDerivative(KeyedEquality, Struct, frozen=True):
         formula: the C++ expression; ``auto_linear`` and ``auto_element_wise`` are expanded.
         var_names: the outputs whose tangent it computes.
         var_types: the schema types of those outputs.
-        required_inputs_fw_grad: arguments whose tangent it needs.
-        required_inputs_primal: arguments whose primal value it needs; None if torchgen leaves it unset.
+        required_inputs_fw_grad: the arguments whose tangent it needs.
+        required_inputs_primal: the arguments whose primal it needs; None if torchgen leaves it unset.
         required_original_self_value: whether an in-place kernel must keep a copy of ``self``.
         is_reusing_outplace_formula: whether an in-place kernel reuses the out-of-place formula.
         written: the formula in the file.
@@ -499,7 +498,7 @@ class ForwardDerivative(KeyedEquality, Struct, frozen=True):
 
 
 class InfoSource(Struct, frozen=True):
-    """The origin of an info: ``entry`` (with its index), ``view_copy`` or ``foreach``."""
+    """The origins of infos: ``entry`` (with its index), ``view_copy`` and ``foreach``."""
 
     kind: str
     index: int | None = None
@@ -511,7 +510,7 @@ class DifferentiabilityInfo(Struct):
     Attributes:
         name: the operator's name without its overload.
         key: the dispatch key.
-        func: the function whose autograd code this describes (the canonical one of the entry's signature).
+        func: the function whose autograd code it describes: the canonical one of the entry's signature.
         prefix: the name of the generated autograd node without its number (:meth:`Model.node_name`), or None if
             nothing is differentiable.
         derivatives: the backward formulas, keys in alphabetical order as torchgen reads them.
@@ -519,13 +518,13 @@ class DifferentiabilityInfo(Struct):
         all_saved_inputs: the saved inputs of all derivatives, each once.
         all_saved_outputs: the saved outputs of all derivatives, each once.
         available_named_gradients: the ``grad_<return>`` that formulas may use.
-        used_named_gradients: those they do use.
+        used_named_gradients: the ``grad_<return>`` that formulas use.
         args_with_derivatives: the arguments with a backward formula, in schema order.
         non_differentiable_arg_names: the arguments declared ``non_differentiable``.
         output_differentiability: one boolean for each return, or None.
         output_differentiability_conditions: the C++ condition under which the output is differentiable, or None.
-        source: where it comes from.
-        made_of: the info of an entry that it is made of.
+        source: its origin.
+        made_of: the info of an entry that it is derived from.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""The parts of an entry in the YAML: nodes with their offsets in the entry's own text.
+"""The YAML of an entry: nodes with offsets relative to the entry's text.
 
-A malformed part is a :class:`FormProblem`, which a rule reports.
+Malformed parts are recorded as :class:`FormProblem`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class FormProblem(Struct, frozen=True):
 
 
 class KeyName(Struct, frozen=True):
-    """One name of a key such as ``self, other``.
+    """A name in a key such as ``self, other``.
 
     Attributes:
         text: the name without surrounding blanks; empty after a stray comma.
@@ -76,7 +76,7 @@ def split_names(key: str) -> tuple[KeyName, ...]:
 
 
 class BodySyntax(Struct, frozen=True):
-    """The YAML of the formulas for one dispatch key.
+    """The YAML of the formulas under one dispatch key.
 
     Attributes:
         key: the dispatch key; ``Default`` for an entry without ``dispatch``.
@@ -107,14 +107,14 @@ class OutputDifferentiability(Struct, frozen=True):
     conditions: tuple[str, ...] | None
 
     def value_node(self, index: int) -> YamlNode:
-        """The YAML node of the value for one output; the whole node if it is not a list or is too short."""
+        """The YAML node of the value for one output; the whole node if it is not a list or too short."""
         if isinstance(self.node, Sequence) and index < len(self.node.items):
             return self.node.items[index]
         return self.node
 
     @property
     def condition(self) -> Scalar | None:
-        """The YAML scalar of the condition, if there is one."""
+        """The YAML scalar of the condition, or None."""
         if self.conditions is None or not isinstance(self.node, Sequence):
             return None
         node = self.node.items[0]
@@ -122,18 +122,18 @@ class OutputDifferentiability(Struct, frozen=True):
 
 
 class EntrySyntax(Struct, frozen=True):
-    """The parts of an entry in the YAML.
+    """The parts of an entry in YAML.
 
     Attributes:
         name: the scalar with the schema, or None.
-        bodies: its formulas, one group for each dispatch key.
-        dispatch: the YAML value of ``dispatch``, if the entry has that key.
+        bodies: its formulas, grouped by dispatch key.
+        dispatch: the YAML value of ``dispatch``, or None.
         dispatch_key_node: the key ``dispatch`` itself.
-        beside_dispatch: the pairs next to ``dispatch``, which torchgen ignores.
-        output_differentiability: its value, if the entry has that key.
+        beside_dispatch: the pairs on the level of ``dispatch``, which torchgen ignores.
+        output_differentiability: its value, or None.
         problems: its malformed parts.
-        misnamed: in an entry without ``name``, the key of the first value that is a schema.
-        versions: the versions to which it applies, or None in a file without versions.
+        misnamed: the key of the first value that is a schema, in an entry without ``name``.
+        versions: the versions to which it applies; None in a file without versions.
     """
 
     name: Scalar | None = None

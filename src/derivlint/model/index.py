@@ -1,7 +1,7 @@
 """Indexes of entries: the only way to get from one entry of a file to another.
 
-An index maps each entry to keys with a plain-data value for each. A result that reads only the values is independent of
-other changes to those entries.
+An index maps each entry to keys, each with a plain-data value. Results that read only the values do not depend on other
+parts of the entries.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ K = TypeVar("K", bound=Hashable)
 V_co = TypeVar("V_co", covariant=True)
 #: The value type of an index without values.
 Nothing = tuple[()]
-#: The data of facts and indexes, which can be serialized.
+#: Serializable data of facts and indexes.
 Plain = bool | int | str | None | tuple[Any, ...]
 #: The keys and values of one entry in an index.
 Row = tuple[tuple[str, Plain], ...]
@@ -34,7 +34,7 @@ class EntryIndex(Struct, Generic[V_co], frozen=True):
 
     Attributes:
         name: the name of the variable that holds it, ``module:variable``.
-        find: computes the keys of an entry, each with a value, from the entry and the operators only.
+        find: computes the keys and values of an entry, from the entry and the operators only.
     """
 
     name: str
@@ -58,7 +58,7 @@ def index_named(name: str) -> EntryIndex[Any] | None:
 
 
 def load_module_of(name: str) -> None:
-    """Import the module of a name such as ``derivlint.model.index:BY_BASE``, if it is part of this package."""
+    """Import the module of a name such as ``derivlint.model.index:BY_BASE`` if it belongs to this package."""
     module = name.partition(":")[0]
     if module.startswith("derivlint.") and module not in sys.modules:
         with suppress(ImportError):
@@ -66,7 +66,7 @@ def load_module_of(name: str) -> None:
 
 
 class IndexEntries(Struct, Generic[K], frozen=True):
-    """The entries of a text by the keys of an index; consecutive texts share most of it.
+    """The entries of a text by index key; consecutive texts share most of it.
 
     Attributes:
         by_key: the entries under each key, in file order, each with its value.
@@ -76,7 +76,7 @@ class IndexEntries(Struct, Generic[K], frozen=True):
 
     @classmethod
     def of(cls, rows: Iterable[tuple[K, Row]]) -> IndexEntries[K]:
-        """Index entries by their rows, in file order."""
+        """Index entries by their rows."""
         by_key: dict[str, list[tuple[K, Any]]] = {}
         for entry, row in rows:
             for key, value in row:
@@ -84,7 +84,7 @@ class IndexEntries(Struct, Generic[K], frozen=True):
         return cls({key: tuple(items) for key, items in by_key.items()})
 
     def under(self, key: str) -> tuple[tuple[K, Any], ...]:
-        """The entries under a key with their values, in file order; an entry with a repeated key is repeated."""
+        """The entries under a key with their values, in file order; an entry may repeat a key."""
         return self.by_key.get(key, ())
 
     def answer(self, key: str, *, whole: bool) -> Plain:
@@ -92,7 +92,7 @@ class IndexEntries(Struct, Generic[K], frozen=True):
 
         Args:
             key: the key.
-            whole: whether the answer is the texts, each the first item of an entry's key, not the values.
+            whole: whether the answer is the texts rather than the values.
         """
         items: tuple[tuple[Any, Any], ...] = self.under(key)
         if whole:
@@ -102,7 +102,7 @@ class IndexEntries(Struct, Generic[K], frozen=True):
     def replaced(
         self, gone: Iterable[tuple[K, Row]], new: Iterable[tuple[K, Row]], positions: Mapping[K, int]
     ) -> IndexEntries[K]:
-        """Return the entries of the next text, in which surviving entries keep their order.
+        """Return the entries of the next text; surviving entries keep their order.
 
         Args:
             gone: the entries that the next text lacks, with their rows.
@@ -181,21 +181,21 @@ def _formulas(entry: Entry) -> Iterator[tuple[str, int]]:
     yield "", sum(len(body.formulas) for body in entry.bodies)
 
 
-#: All entries under one key, with the number of their formulas.
+#: All entries under a single key; the value is the number of formulas.
 FORMULAS: EntryIndex[int] = EntryIndex(f"{__name__}:FORMULAS", _formulas)
 #: The entries of all overloads of an operator, by its base name.
 BY_BASE: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_BASE", _by_base)
-#: The entries by the schemas of their functions; the value is whether they have formulas.
+#: The entries by schema of their functions; the value is whether they have formulas.
 BY_SCHEMA: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_SCHEMA", _by_schema)
-#: The entries by the signatures of their functions; the value has the schema, and whether they have formulas.
+#: The entries by signature of their functions; the value is the schema, and whether they have formulas.
 BY_SIGNATURE: EntryIndex[tuple[str, bool]] = EntryIndex(f"{__name__}:BY_SIGNATURE", _by_signature)
-#: The entries by the operator as written; the value is whether it resolves.
+#: The entries by operator as written; the value is whether it resolves.
 BY_OPERATOR: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_OPERATOR", _by_operator)
-#: The entries whose schemas do not resolve, under one key, with the operator as written.
+#: The entries with unresolved schemas, under a single key; the value is the operator as written.
 UNRESOLVED: EntryIndex[str] = EntryIndex(f"{__name__}:UNRESOLVED", _unresolved)
-#: The entries with other schemas than the operators that they name, or without returns, under one key.
+#: The entries whose schemas differ from the named operator's or lack returns, under a single key.
 OUTDATED: EntryIndex[Nothing] = EntryIndex(f"{__name__}:OUTDATED", _outdated)
-#: The entries by the names of their nodes, without numbers.
+#: The entries by name of their nodes, without numbers.
 BY_NODE: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_NODE", _by_node)
-#: The entries of foreach operators, under one key.
+#: The entries of foreach operators, under a single key.
 FOREACH: EntryIndex[Nothing] = EntryIndex(f"{__name__}:FOREACH", _foreach)

@@ -1,7 +1,7 @@
-"""Builds torchgen's ``DifferentiabilityInfo`` from an entry and its function.
+"""Build torchgen's ``DifferentiabilityInfo`` from an entry and its function.
 
-Follows torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``; where torchgen raises, the
-formula is left out of the info and a rule reports it.
+Follows torchgen/packaged/autograd/load_derivatives.py, ``create_differentiability_info``; formulas for which torchgen
+raises are omitted from the info and reported by rules.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from derivlint.model.resolve import EntryFunction
 
 
 def named_gradients(function: EntryFunction, differentiability: tuple[bool, ...] | None) -> tuple[str, ...]:
-    """The ``grad_<return>`` that formulas may use: those of named, tensor-like returns that are differentiable."""
+    """The ``grad_<return>`` that formulas may use: of named, tensor-like, differentiable returns."""
     returns = function.schema.returns
     flags = differentiability or (True,) * len(returns)
     return tuple(
@@ -37,7 +37,7 @@ def named_gradients(function: EntryFunction, differentiability: tuple[bool, ...]
 
 
 def build_derivative(formula: DerivativeFormula, function: EntryFunction, gradients: tuple[str, ...]) -> Derivative:
-    """The derivative of one backward key."""
+    """Build the derivative for one backward key."""
     saved = SavedVariables(formula.parsed)
     inputs = saved.save([(binding.name, binding.cpp_type) for binding in function.arguments])
     outputs = saved.save([(output.name, return_type(output.type)) for output in function.outputs])
@@ -56,7 +56,7 @@ def build_derivative(formula: DerivativeFormula, function: EntryFunction, gradie
 
 
 def build_info(body: DispatchBody, function: EntryFunction) -> DifferentiabilityInfo:
-    """Build the info of the formulas of one dispatch key, for the entry's function."""
+    """Build the info for the formulas of one dispatch key."""
     entry = body.entry
     declared = entry.output_differentiability
     values = declared.values if declared is not None else None
@@ -101,12 +101,12 @@ def build_info(body: DispatchBody, function: EntryFunction) -> Differentiability
 
 
 def entry_name(entry: Entry) -> str:
-    """The operator's name without its overload, as the entry spells it."""
+    """The operator's name without overload, as the entry spells it."""
     return (entry.operator or "").partition(".")[0]
 
 
 def node_prefix(name: str) -> str:
-    """The name of the generated node before its number: ``addmm`` gives ``AddmmBackward``.
+    """The name of the generated node without number: ``AddmmBackward`` for ``addmm``.
 
     Follows ``_create_op_prefix``.
     """
@@ -129,7 +129,7 @@ class AccidentalSave(Struct, frozen=True):
 
 
 def accidental_saves(body: DispatchBody) -> list[AccidentalSave]:
-    """The values that every formula of one dispatch key saves unnecessarily, in file order."""
+    """The values that the formulas of a dispatch key save unnecessarily, in file order."""
     info = body.info
     if info is None:
         return []

@@ -9,7 +9,7 @@ from __future__ import annotations
 NAME = "name"
 DISPATCH = "dispatch"
 OUTPUT_DIFFERENTIABILITY = "output_differentiability"
-#: The keys of an entry that are not names of its arguments or outputs, with their meaning.
+#: The keys of an entry other than names of its arguments or outputs, with their meaning.
 ENTRY_KEYS = {
     NAME: "the schema of the operator, as native_functions.yaml has it",
     DISPATCH: "formulas for each dispatch key, instead of one set for all",
@@ -18,7 +18,7 @@ ENTRY_KEYS = {
         "or one C++ condition under which the output is differentiable"
     ),
 }
-#: The key for the autograd of views in files of candle.
+#: The key for autograd of views in candle's files.
 VIEW_AUTOGRAD = "view_autograd"
 
 #: The dispatch key of the formulas of an entry without ``dispatch``.

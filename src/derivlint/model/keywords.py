@@ -8,7 +8,7 @@ from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR, NON_DIFFERENTIA
 from derivlint.model.resolve import NameKind
 from derivlint.model.scope import NotDeclared, undeclared_names, visible_names
 
-#: The keywords by their letters, with common shorter and longer forms.
+#: The keywords by their letters, including common shorter and longer forms.
 _BY_LETTERS = {
     "autolinear": AUTO_LINEAR,
     "linear": AUTO_LINEAR,
@@ -22,12 +22,12 @@ _BY_LETTERS = {
 }
 _BETWEEN = str.maketrans("", "", " -_;\t\n")
 _LONGEST = 30
-#: The minimum similarity of letters: two typos in "autolinear", three in "nondifferentiable".
+#: The minimum similarity of letters: allows two typos in "autolinear", three in "nondifferentiable".
 _ALIKE = 0.8
 
 
 def near_keyword(formula: DerivativeFormula) -> str | None:
-    """The keyword that a formula probably means where torchgen reads C++, or None.
+    """The keyword that a formula probably means although torchgen reads C++, or None.
 
     Matches ``Auto_linear``, ``auto linear`` and ``elementwise``, and ``auto_linear`` itself in a backward formula, but
     no name that the formula can use.
@@ -48,9 +48,9 @@ def near_keyword(formula: DerivativeFormula) -> str | None:
 
 
 def is_clear(body: DispatchBody) -> bool:
-    """Whether every key and every keyword of the body resolves.
+    """Whether every key and keyword of the body resolves.
 
-    Only then is it known which arguments have backward formulas; it is not with ``slef: grad``, ``dim: grad``,
+    Otherwise it is unknown which arguments have backward formulas, for example with ``slef: grad``, ``dim: grad``,
     ``self, self: grad``, ``mask: nondifferentiable``, ``self: f(grad_input_mask[1])`` or keys next to ``dispatch``.
     """
     if not body.is_resolved:

@@ -1,4 +1,4 @@
-"""The layout of a derivatives file: PyTorch's is a list of entries, those of back ends may nest the list."""
+"""The layout of a derivatives file: a list of entries as in PyTorch, or a list nested in a mapping as in back ends."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class Layout(Struct, frozen=True):
 
     Attributes:
         entries: the top-level key of the list of entries, or None if the file is the list.
-        versions: the top-level key that lists the versions of the file, oldest first; as an entry's version it means
+        versions: the top-level key that lists the versions of the file, oldest first; as an entry's version it denotes
             all of them.
-        version: the key of an entry with the versions to which it applies.
-        ignored: further keys of entries that do not concern derivatives.
+        version: the key of an entry's versions.
+        ignored: further keys of entries, which do not concern derivatives.
         overrides: whether the entries replace PyTorch's entries for the same operators.
-        declares: whether an entry also declares its operator if nothing else does.
-        composites: whether entries for composite operators are valid, as with kernels that are not PyTorch's.
-        elsewhere: patterns of operators that another repository declares; their entries are their declarations.
-        foreach: whether foreach operators share the formulas of the operators that they apply to each tensor.
+        declares: whether an entry declares its operator if nothing else does.
+        composites: whether entries for composite operators are valid, as for kernels outside PyTorch.
+        elsewhere: patterns of operators that another repository declares; their entries count as declarations.
+        foreach: whether foreach operators use the formulas of the operators that they apply to each tensor.
         semicolons: whether a formula may end with a semicolon.
         cpp: whether formulas are C++ that is compiled with PyTorch's headers.
-        marks: beginnings of lines of entries that identify this layout in a plain list.
+        marks: line prefixes in entries that identify this layout in a plain list.
     """
 
     entries: str | None = None
@@ -47,14 +47,14 @@ class Layout(Struct, frozen=True):
     marks: tuple[str, ...] = ()
 
     def fitting(self, root: YamlNode | None, source: SourceFile | None = None) -> Layout:
-        """The layout of one file in a project whose layout is this one.
+        """The layout of a file in a project with this layout.
 
-        A plain list may be a file of any project, unless its entries are marked; a mapping that has a list under the
-        entry key of a known layout, and under no other known key, has that layout.
+        A plain list has this layout unless its entries are marked. A mapping with a list under the entry key of exactly
+        one known layout has that layout.
 
         Args:
             root: the root of the file.
-            source: the file, if the keys of its entries may identify the layout.
+            source: the file, if keys of entries may identify the layout.
         """
         if isinstance(root, Sequence):
             return self.of_list(source)
@@ -67,9 +67,9 @@ class Layout(Struct, frozen=True):
         return self
 
     def of_list(self, source: SourceFile | None) -> Layout:
-        """The layout of a plain list: the one that its entries are marked with, unless this layout is not the default.
+        """The layout of a plain list: the one that its entries are marked with, if this layout is the default.
 
-        The versions of a plain list are those that its entries name.
+        The versions of a plain list are those in its entries.
         """
         marked = marked_layout(source) if source is not None else None
         has_versions = marked is not None and marked.version is not None
@@ -80,7 +80,7 @@ class Layout(Struct, frozen=True):
         return replace(marked, entries=None, ignored=marked.ignored | self.ignored, elsewhere=elsewhere)
 
     def of_framework(self) -> Layout:
-        """The layout of a framework of its own: nothing of PyTorch's generator and headers applies."""
+        """The layout for a framework other than PyTorch, whose generator and headers do not apply."""
         return replace(self, composites=True, foreach=False, cpp=False)
 
     def list_in(self, root: YamlNode | None) -> YamlNode | None:
@@ -136,7 +136,7 @@ def name_of_layout(layout: Layout | None) -> str | None:
 
 
 def marked_layout(source: SourceFile) -> Layout | None:
-    """The layout whose mark a line of an entry has, or None."""
+    """The layout with a mark on a line of an entry, or None."""
     return _marked_layout(source.text)
 
 
@@ -146,7 +146,7 @@ def _marked_layout(text: str) -> Layout | None:
 
 
 def _has_line(text: str, beginning: str) -> bool:
-    """Whether an indented line has this beginning."""
+    """Whether an indented line has this prefix."""
     start = text.find(beginning)
     while start != -1:
         indent = text[text.rfind("\n", 0, start) + 1 : start]

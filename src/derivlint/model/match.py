@@ -1,8 +1,8 @@
 """The assignment of infos to native functions.
 
 Follows torchgen/api/autograd.py, ``match_differentiability_info``, and load_derivatives.py,
-``add_view_copy_derivatives``: one entry applies to the function it names, its in-place and out variants, the ``_copy``
-twin of a view, the generated functional variant of a mutable function and the foreach functions.
+``add_view_copy_derivatives``: an entry applies to the named function, its in-place and out variants, the ``_copy`` twin
+of a view, the generated functional variant of a mutable function, and foreach functions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ InfoByKey = dict[str, DifferentiabilityInfo]
 
 
 class How(Enum):
-    """The rule of torchgen's matching by which a function gets its info."""
+    """The rules by which torchgen matches a function with an info."""
 
     EXACT = "exact"
     SIGNATURE = "signature"
@@ -42,7 +42,7 @@ class How(Enum):
 
 
 class MatchProblem(Struct, frozen=True):
-    """The reason why a function cannot have the info that would apply to it.
+    """The reason why a function cannot use an info that applies to it.
 
     Attributes:
         kind: the reason.
@@ -68,7 +68,7 @@ class FunctionMatch(Struct):
         how: the rule of torchgen's matching that applied.
         forwards: the forward formulas for each dispatch key, None if no entry applies.
         book: the operator book.
-        problems: why infos that would apply cannot be used.
+        problems: the reasons why applicable infos cannot be used.
     """
 
     function: NativeFunction
@@ -87,7 +87,7 @@ def infos_of(entry: Entry) -> dict[str, InfoByKey]:
 
 
 def twins_of(infos: Mapping[str, InfoByKey], natives: NativeFunctions) -> dict[str, InfoByKey]:
-    """The infos of the ``_copy`` twins of views, by schema; an entry for the twin itself takes precedence."""
+    """The infos of the ``_copy`` twins of views, by schema; entries for the twins themselves take precedence."""
     twins = {}
     for by_key in infos.values():
         twin = _view_copy(next(iter(by_key.values())).func, natives) if by_key else None
@@ -97,7 +97,7 @@ def twins_of(infos: Mapping[str, InfoByKey], natives: NativeFunctions) -> dict[s
 
 
 def _view_copy(function: NativeFunction, natives: NativeFunctions) -> NativeFunction | None:
-    """The ``_copy`` twin of a view, or None for another function."""
+    """The ``_copy`` twin of a view; None for other functions."""
     group = natives.view_group(function)
     return group.view_copy if group is not None and group.view.name == function.name else None
 
@@ -117,7 +117,7 @@ class Applicable(NamedTuple):
     Attributes:
         how: the rule of torchgen's matching that applied.
         schema: the schema of an entry.
-        twin: the ``_copy`` twin of the entry's view, if the infos are those of the twin.
+        twin: the ``_copy`` twin of the entry's view if the infos are the twin's, or None.
     """
 
     how: How
@@ -126,7 +126,7 @@ class Applicable(NamedTuple):
 
 
 def _infos_for(answers: Answers, schema: str, twin: NativeFunction | None) -> InfoByKey:
-    """The infos for a schema; of several entries with it the last one counts, as in torchgen."""
+    """The infos for a schema; the last of several entries counts, as in torchgen."""
     (*_, last) = answers.entries_in(BY_SCHEMA, schema)
     by_key = infos_of(last)[schema]
     return by_key if twin is None else _of_twin(by_key, twin)
@@ -140,7 +140,7 @@ class Matcher:
         self._book = answers.book
 
     def match(self, function: NativeFunction) -> FunctionMatch:
-        """The infos that apply to a function, with the problems of those that cannot."""
+        """The infos that apply to a function, and the problems of unusable ones."""
         problems: list[MatchProblem] = []
         infos, how = self._find(function, problems)
         if not infos:
@@ -223,7 +223,7 @@ class Matcher:
         return Applicable(How.EXACT, view, function) if has_infos and has_infos[-1] else None
 
     def _by_signature(self, function: NativeFunction, how: How) -> Applicable | None:
-        """The last entry whose signature, without defaults, is that of a function; ``_copy`` twins come last."""
+        """The last entry with the signature of a function, ignoring defaults; ``_copy`` twins come last."""
         is_functional = how is How.SIGNATURE
         key = function.schema.signature_key_no_defaults
         if function.name.base.endswith(COPY):
@@ -255,7 +255,7 @@ class Matcher:
                 key: schemas for key in keys if (schemas := _with_infos(self._answers.values_in(BY_SIGNATURE, key)))
             }
             if schemas_by_key:
-                # the first one in the file
+                # several signatures: the first one in the file counts
                 first = next(iter(schemas_by_key)) if len(schemas_by_key) == 1 else min(schemas_by_key, key=self._place)
                 return Applicable(how, schemas_by_key[first][-1])
         return None
@@ -268,7 +268,7 @@ class Matcher:
         applicable = self._applicable_once(function)
         if applicable is None:
             return {}, None
-        # memoized, so that all functions of a twin share the same info objects
+        # memoized, so that all functions of a twin share one info object
         infos = self._answers.ask(_infos_for, self._answers, applicable.schema, applicable.twin)
         if applicable.how is How.GENERATED_FUNCTIONAL:
             for info in infos.values():
@@ -297,5 +297,5 @@ class Matcher:
 
 
 def _with_infos(rows: Iterable[tuple[str, bool]]) -> list[str]:
-    """The schemas of entries with formulas, in file order; of several entries with one schema the last counts."""
+    """The schemas of entries with formulas, in file order; of equal schemas the last counts."""
     return [schema for schema, has_infos in dict(rows).items() if has_infos]

@@ -1,7 +1,7 @@
-"""Memos: results of earlier checks with the trace of what they read, which is compared by value.
+"""Memos: results of earlier checks, with a trace of their reads that is compared by value.
 
 A *dependency* is a read outside of an entry: the value of an index under a key, or a fact of the file. A *trace* is the
-dependencies of a result with their answers, which are plain data. A *memo* is a result with its trace: it is valid in
+dependencies of a result with their answers, which are plain data. A *memo* is a result with its trace; it is valid in
 any text in which all dependencies have the same answers. Memos share nothing with models.
 """
 
@@ -15,23 +15,23 @@ from msgspec import Struct, field
 from derivlint.model.index import IndexEntries, Plain, Row
 
 V = TypeVar("V")
-#: The text of an entry, and the number of preceding entries with the same text.
+#: The text of an entry and the number of preceding entries with the same text.
 EntryKey = tuple[str, int]
-#: The number of results kept for each entry, so that an undo finds them.
+#: The maximum number of results per entry, so that an undo finds earlier ones.
 MAX_RESULTS = 4
-#: The number of entries kept that the newest text lacks.
+#: The maximum number of cached entries that the newest text lacks.
 MAX_GONE = 64
-#: After this many texts all answers are recomputed, to drop unused ones.
+#: The number of texts after which all answers are recomputed, to drop unused ones.
 REFRESHED = 256
 
 
 class Dependency(NamedTuple):
-    """A read outside of an entry.
+    """A read outside an entry.
 
     Attributes:
         source: the index or the fact.
         key: the key in the index, or the subject of the fact.
-        whole: whether the answer is the texts of the entries under the key, not only their values in the index.
+        whole: whether the answer is the texts of the entries under the key rather than their values in the index.
     """
 
     source: str
@@ -59,12 +59,12 @@ class Memo(Struct, Generic[V], frozen=True, gc=False):
 
 
 class EntryMemos(Struct):
-    """The memos of an entry with one text.
+    """The memos of an entry with a particular text.
 
     Attributes:
-        key: the text with its occurrence.
-        seen_at: the newest revision that has the entry.
-        verified_at: the newest revision in which the first result is valid.
+        key: the text and its occurrence number.
+        seen_at: the newest revision that contains the entry.
+        verified_at: the newest revision for which the first result is known to be valid.
         rows: the rows of the entry, by index.
         facts: the facts of the entry, by name.
         results: the findings of rules, newest first.
@@ -86,16 +86,16 @@ class Memos:
     """The memos of one file, for checks with the same operators, rules and settings.
 
     Attributes:
-        revision: the number of texts that were checked.
-        layout: the name of the layout that keys of the entries identify.
-        entries: by key.
+        revision: the number of checked texts.
+        layout: the name of the layout that keys of entries identify.
+        entries: the memos of entries, by key.
         newest: the keys of the entries of the newest text, in file order.
         indexed: the entries of the newest text, by index.
         answers: the answers of dependencies in the newest text.
         facts: the facts of the file, by dependency.
-        holding: the facts that are valid in it, each after its dependencies.
-        uncertain: dependencies whose answers may differ from those in the previous text; None for all.
-        file: the findings of rules for the file as a whole, or None.
+        holding: the facts that are valid in the newest text, each after its dependencies.
+        uncertain: the dependencies whose answers may have changed; None for all.
+        file: the findings of file-wide rules, or None.
     """
 
     def __init__(self) -> None:
@@ -111,14 +111,14 @@ class Memos:
         self.file: Memo[Any] | None = None
 
     def begin(self, layout: str | None) -> None:
-        """Begin a revision, and drop all memos if the layout changed."""
+        """Begin a revision; drop all memos if the layout changed."""
         if layout != self.layout:
             self.entries, self.newest, self.facts, self.file, self.layout = {}, (), {}, None, layout
             self.forget_answers()
         self.revision += 1
 
     def forget_answers(self) -> None:
-        """Drop all answers, so that they are computed again."""
+        """Drop all answers, so that they are recomputed."""
         self.indexed, self.answers, self.holding, self.uncertain = {}, {}, {}, None
 
     def has_text(self, text: str) -> bool:
@@ -126,7 +126,7 @@ class Memos:
         return (text, 0) in self.entries
 
     def entries_of(self, texts: Iterable[str]) -> list[EntryMemos]:
-        """The records of the entries of the newest text, in file order; creates those of new entries."""
+        """The records of the newest text's entries, in file order; creates those of new entries."""
         counts: dict[str, int] = {}
         records: list[EntryMemos] = []
         for text in texts:
@@ -141,7 +141,7 @@ class Memos:
         return records
 
     def advance(self, records: Sequence[EntryMemos], row: Callable[[str, int], Row]) -> None:
-        """Carry answers over from the previous text unless new or removed entries affect them.
+        """Carry over answers from the previous text unless new or removed entries affect them.
 
         Args:
             records: the entries, in file order.
@@ -153,7 +153,7 @@ class Memos:
         gone = [key for key in before if key not in positions]
         new = [key for key in self.newest if key not in then]
         is_moved = [key for key in then if key in positions] != [key for key in self.newest if key in then]
-        # moved entries change the order of rows, not the rows
+        # moved entries change only the order of rows
         if is_moved or not self.indexed:
             self.forget_answers()
             return
@@ -178,7 +178,7 @@ class Memos:
         self.holding[dependency] = None
 
     def end(self) -> None:
-        """End a completed revision: drop entries that have been unused for long."""
+        """End a revision: drop entries that have long been unused."""
         gone = [record for record in self.entries.values() if record.seen_at != self.revision]
         gone.sort(key=lambda record: -record.seen_at)
         for record in gone[MAX_GONE:]:

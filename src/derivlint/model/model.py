@@ -1,4 +1,4 @@
-"""The model of one derivatives file."""
+"""The model of a derivatives file."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ from derivlint.source import SourceFile
 from derivlint.yaml_reader import Document, Sequence, YamlNode, read_yaml
 from derivlint.yaml_reader.split import SplitDocument
 
-#: This many unresolved schemas are not typos: the file belongs to another release.
+#: The number of unresolved schemas from which they are not typos: the file belongs to another release.
 MANY_UNKNOWN = 4
-#: A shorter file may have as many mistakes as an old one has other schemas.
+#: The minimum number of entries for detecting an old file; shorter files may have as many mistakes.
 COMPLETE = 50
-#: The share of other schemas in an old file; 2.1 and 2.13 differ in 5% of the schemas, 1.11 and 2.13 in 26%.
+#: The minimum share of differing schemas in an old file; 2.1 and 2.13 differ in 5%, 1.11 and 2.13 in 26%.
 OUTDATED_SHARE = 0.15
 
 
 class Model(Answers):
     """The entries of a file with their functions, infos and derived facts.
 
-    Construction never raises on user input. Facts about several entries are looked up by name (:meth:`entries_in`,
-    :meth:`values_in`) or are facts of the file (:meth:`fact`), and recorded as dependencies.
+    Construction never raises on user input. Reads of other entries (:meth:`entries_in`, :meth:`values_in`) and of facts
+    of the file (:meth:`fact`) are recorded as dependencies.
 
     Attributes:
         document: the YAML document.
-        natives: the operators, those of ``version`` if the file has several.
+        natives: the operators; of ``version`` if the file has several.
         book: the operator book for their release.
         layout: the layout of the file.
-        versions: the versions of the file, or None for a file without versions.
+        versions: the versions of the file, or None.
         version: the version of this model.
         all_entries: the items of the file, in order.
-        entries: the items that apply to the version; the index of an entry is its position here.
+        entries: the items that apply to ``version``; the index of an entry is its position here.
         matcher: finds the infos of functions.
     """
 
@@ -121,19 +121,19 @@ class Model(Answers):
 
     @property
     def n_entries(self) -> int:
-        """The number of items in the file's list."""
+        """The number of items in the list."""
         return len(self.all_entries)
 
     @property
     def n_formulas(self) -> int:
-        """The number of formulas in the file."""
+        """The number of formulas."""
         if self.entries is not self.all_entries:
             return sum(len(body.formulas) for entry in self.all_entries for body in entry.bodies)
         return sum(self.values_in(FORMULAS, ""))
 
     @property
     def infos(self) -> Iterator[DifferentiabilityInfo]:
-        """Every info, those of entries first, in torchgen's order."""
+        """All infos, those of entries first, in torchgen's order."""
         by_schema: dict[str, InfoByKey] = {}
         for entry in self.entries:
             by_schema.update(infos_of(entry))
@@ -176,7 +176,7 @@ class Model(Answers):
 
     @query
     def functions_of(self, entry: Entry) -> tuple[FunctionMatch, ...]:
-        """The functions to which an entry applies or would apply, the canonical one first."""
+        """The functions to which an entry applies, or would but for problems; the canonical one comes first."""
         if entry.function is None:
             return ()
         canonical = entry.function.canonical
@@ -188,7 +188,7 @@ class Model(Answers):
         own = str(entry.function.schema)
         matches = []
         for function in candidates.values():
-            # functions with other overload names
+            # also functions with other overload names
             if not self.matcher.may_serve(canonical, function) or self.matcher.source(function) != own:
                 continue
             match = self.match(function)
@@ -229,9 +229,9 @@ class Model(Answers):
 
     @property
     def is_pytorchs_own(self) -> bool:
-        """Whether the file is PyTorch's complete derivatives.yaml, not a back end's or a part of it.
+        """Whether the file is PyTorch's complete derivatives.yaml rather than a back end's or a part of it.
 
-        It is if there are entries for nearly all operators with foreach functions.
+        True if nearly all operators with foreach functions have entries.
         """
         return self.fact(_is_pytorchs_own)
 
@@ -239,18 +239,18 @@ class Model(Answers):
     def shares_foreach(self) -> bool:
         """Whether foreach operators use the formulas of the operators that they apply to each tensor.
 
-        They have since 2.1, whose file has entries for the others; earlier files have no foreach entries.
+        They do from 2.1 on; earlier files have no foreach entries.
         """
         return self.layout.foreach and self.fact(_shares_foreach)
 
     @property
     def is_of_another_release(self) -> bool:
-        """Whether the file belongs to another release of PyTorch than the operators."""
+        """Whether the file belongs to another PyTorch release than the operators."""
         return self.fact(_is_of_another_release)
 
     @property
     def is_of_unsupported_release(self) -> bool:
-        """Whether the file is of an older PyTorch than the operators, so that they say nothing about its formulas."""
+        """Whether the file's PyTorch is older than the operators support, so that formulas cannot be checked."""
         return not self.natives.are_of_framework and self.fact(_is_of_unsupported_release)
 
     @property
@@ -261,14 +261,14 @@ class Model(Answers):
         is_own = natives.in_checkout or self.is_pytorchs_own
         complete = natives.declarations_complete or (is_own and not self.layout.declares)
         library = library_of(natives)
-        # declarations that an unmatched bracket hides exist nevertheless
+        # declarations hidden by an unmatched bracket do exist
         complete = complete and library.has_headers and not any(problem.hides for problem in natives.header_problems)
         if natives.declarations_complete or natives.in_checkout:
             return TypeChecker(library, is_complete=complete)
         return TypeChecker(library, is_complete=complete, fallback=self._without_headers)
 
     def _without_headers(self) -> TypeChecker | None:
-        """The type checker without headers for a file of another release, since helpers change between releases."""
+        """The type checker without headers, for a file of another release: helpers change between releases."""
         return self._headerless if self.is_of_another_release else None
 
     @property
@@ -278,7 +278,7 @@ class Model(Answers):
 
     @property
     def unknown_functions(self) -> frozenset[str]:
-        """The called functions without a known declaration; their calls are not checked."""
+        """The called functions without a known declaration, whose calls are not checked."""
         if not self.layout.cpp or not self.natives.has_symbolic_sizes or self.is_of_unsupported_release:
             return frozenset()
         return self.typing.unknown_functions(self.entries)
@@ -287,7 +287,7 @@ class Model(Answers):
     def type_problems(self, entry: Entry) -> tuple[FormulaProblem, ...]:
         """The C++ errors in the entry's formulas and in the rewrites for other functions."""
         if not self.layout.cpp or not self.natives.has_symbolic_sizes:
-            # the tables of C++ are for a much later PyTorch
+            # the C++ tables are for a much later PyTorch
             return ()
         problems = self.typing.problems(entry, self.evaluations(entry))
         if problems and entry.name is not None and self.natives.by_schema(entry.name.value) is None:
@@ -315,7 +315,7 @@ class Model(Answers):
                 return True
         if node.tag is None or not first:
             return False
-        # a tag comes before its node, on the same line
+        # a tag precedes its node on the same line
         end = problems[first - 1].span.end
         return end <= start and not self.source.text[end:start].strip(" \t")
 
@@ -328,7 +328,7 @@ class Model(Answers):
         )
 
     def served_without_default(self, entry: Entry) -> list[NativeFunction]:
-        """The functions of the entry whose generated code needs the missing ``Default`` formulas.
+        """The functions of the entry whose generated code needs missing ``Default`` formulas.
 
         Foreach functions use the ``Default`` formulas of their reference (torchgen/api/autograd.py), the kernel of a
         view the ``Default`` outputs (gen_inplace_or_view_type.py).
@@ -411,7 +411,7 @@ def build_model(
 
 
 class NarrowModel(Model):
-    """The model of entries whose formulas only their own operators use, for texts that are tried."""
+    """A model whose formulas apply only to the entries' own operators, for candidate texts."""
 
     @query
     def functions_of(self, entry: Entry) -> tuple[FunctionMatch, ...]:
@@ -420,15 +420,15 @@ class NarrowModel(Model):
 
 
 def probe_model(text: str, like: Model, *, narrow: bool = False) -> Model:
-    """Build the model of a few entries outside of the file, with the operators of another model.
+    """Build the model of a few entries outside the file, with the operators of another model.
 
     Args:
         text: the entries.
         like: the other model.
-        narrow: whether only the operators of the entries use their formulas, not those that are generated from them.
+        narrow: whether formulas apply only to the entries' own operators.
     """
     source = SourceFile("", text)
-    # not by document_of, whose cache is for the file
+    # document_of would replace the file in its cache
     return (NarrowModel if narrow else Model)(split_document(source) or read_yaml(source), like.natives)
 
 

@@ -1,6 +1,6 @@
 """Memoized queries on a file, with recorded dependencies.
 
-Each answer is computed once. Meanwhile all reads outside of the entry are recorded: entries by a key
+Each answer is computed once, and all reads outside the entry are recorded: entries by key
 (:class:`~derivlint.model.index.EntryIndex`), and facts of the file (:mod:`derivlint.model.memos`).
 """
 
@@ -20,9 +20,9 @@ T = TypeVar("T")
 V = TypeVar("V")
 A = TypeVar("A", bound="Answers")
 P = ParamSpec("P")
-#: A missing answer; equal to nothing else.
+#: The marker of a missing answer.
 _UNKNOWN = object()
-#: Computes a fact of the file about a named subject, from the model.
+#: A function that computes a fact of the file about a named subject.
 FindFact = Callable[[Any, str], Any]
 FindFactT = TypeVar("FindFactT", bound=FindFact)
 #: The fact functions of the loaded modules, by name.
@@ -56,10 +56,10 @@ class Answers:
     Attributes:
         natives: the operators.
         book: the operator book at their release.
-        memos: the memos of earlier texts, or None if nothing is recorded.
+        memos: the memos of earlier texts, or None if reads are not recorded.
         entries: the entries of the text; the index of an entry is its position here.
         records: the memos of the entries.
-        active: the dependencies of the current answer, including those of the answers that it uses.
+        active: the dependencies of the current answer, including those of answers that it uses.
     """
 
     natives: NativeFunctions
@@ -70,19 +70,19 @@ class Answers:
         self.entries: Sequence[Entry] = ()
         self.records: Sequence[EntryMemos] = ()
         self._answers: dict[tuple[Hashable, ...], tuple[Any, frozenset[Dependency]]] = {}
-        #: equal sets are shared, so that few unions are computed
+        #: equal sets are shared, so that unions are rarely computed
         self._sets: dict[frozenset[Dependency], frozenset[Dependency]] = {}
         self._single: dict[Dependency, frozenset[Dependency]] = {}
         self.active: dict[int, frozenset[Dependency]] | None = None
         self._indexed: dict[str, IndexEntries[Any]] = {}
         self._entries_in: dict[tuple[str, str], tuple[Entry, ...]] = {}
-        #: the computed answers of dependencies in this text
+        #: the answers of dependencies in this text
         self._evaluated: dict[Dependency, Plain] = {}
-        #: the facts that are being computed or verified
+        #: the facts under computation or verification
         self._open: set[Dependency] = set()
         #: the computed facts of entries, by position
         self._entry_facts: dict[tuple[str, int], tuple[Plain, frozenset[Dependency]]] = {}
-        #: the keys of the entries in indexes
+        #: the keys of entries in indexes
         self._keys: Sequence[Any] = ()
         self._positions: Mapping[Any, int] | Sequence[int] = ()
 
@@ -130,7 +130,7 @@ class Answers:
         self.use(single)
 
     def recorded(self, find: Callable[..., T], *subject: object) -> tuple[T, frozenset[Dependency]]:
-        """Compute a result and its dependencies."""
+        """Compute a result; return it with its dependencies."""
         outer, self.active = self.active, None
         try:
             answer = find(*subject)
@@ -139,7 +139,7 @@ class Answers:
             self.active = outer
 
     def dependencies(self) -> frozenset[Dependency]:
-        """Return the dependencies recorded since the last call or since the current answer began."""
+        """Return the dependencies recorded since the last call, or since the current answer began."""
         active, self.active = self.active, None
         if active is None:
             return _NOTHING
@@ -151,7 +151,7 @@ class Answers:
     # ---- the file as a whole
 
     def entries_in(self, index: EntryIndex[Any], key: str) -> tuple[Entry, ...]:
-        """The entries that an index has under a key, in file order."""
+        """The entries under a key of an index, in file order."""
         self.record(Dependency(index.name, key, True))
         entries = self._entries_in.get((index.name, key))
         if entries is None:
@@ -160,12 +160,12 @@ class Answers:
         return entries
 
     def values_in(self, index: EntryIndex[V], key: str) -> list[V]:
-        """The values that an index has under a key, in file order."""
+        """The values under a key of an index, in file order."""
         self.record(Dependency(index.name, key))
         return [value for _, value in self.indexed(index).under(key)]
 
     def indexed(self, index: EntryIndex[Any]) -> IndexEntries[Any]:
-        """The entries by an index; the caller records its reads."""
+        """The entries of an index; the caller records its reads."""
         indexed = self._indexed.get(index.name)
         if indexed is None:
             indexed = IndexEntries.of(zip(self._keys, self.rows_of(index), strict=True))
@@ -186,7 +186,7 @@ class Answers:
         return row
 
     def _carry_over(self, memos: Memos, texts: Iterable[str]) -> None:
-        """Take over the previous text's answers that no new or removed entry affects."""
+        """Carry over the previous text's answers that new and removed entries do not affect."""
         self.records = memos.entries_of(texts)
         self._keys = [record.key for record in self.records]
         self._positions = {key: at for at, key in enumerate(self._keys)}
@@ -194,12 +194,12 @@ class Answers:
             memos.indexed = {name: indexed for name, indexed in memos.indexed.items() if index_named(name) is not None}
             memos.advance(self.records, self._row)
         except Exception:
-            # the rules that need it crash as well, and are reported
+            # the rules that need it will crash too, and be reported
             memos.forget_answers()
         self._indexed, self._evaluated = memos.indexed.copy(), memos.answers.copy()
 
     def fact(self: A, find: Callable[[A, str], V], key: str = "") -> V:
-        """A fact of the file: plain data that seldom changes with an edit.
+        """A fact of the file: plain data that edits seldom change.
 
         Args:
             find: computes it.
@@ -221,7 +221,7 @@ class Answers:
         return cast("V", self._evaluated[dependency])
 
     def _is_verified(self, dependency: Dependency) -> bool:
-        """Whether a fact of an earlier text is valid in this one; if so, it is recorded as a fact of this text."""
+        """Whether a fact of an earlier text is valid in this one; records it if so."""
         memo = self.memos.facts.get(dependency) if self.memos is not None else None
         if self.memos is None or memo is None or dependency in self._open:
             return False
@@ -259,7 +259,7 @@ class Answers:
         return cast("V", cached[0])
 
     def memo(self, value: V, reads: frozenset[Dependency]) -> Memo[V]:
-        """Make a memo of a result, with the answers of its dependencies in this text."""
+        """Make a memo of a result with the answers of its dependencies in this text."""
         return Memo(value, reads, tuple([cast("Plain", self.answer(dependency)) for dependency in reads]))
 
     def holds(self, memo: Memo[Any]) -> bool:
@@ -279,13 +279,13 @@ class Answers:
             self.memos.answers[dependency] = answer
 
     def answer(self, dependency: Dependency) -> object:
-        """The answer of a dependency in this text, or an object equal to nothing if there is none."""
+        """The answer of a dependency in this text, or a unique object if there is none."""
         if dependency not in self._evaluated:
             outer, self.active = self.active, None
             try:
                 self._answered(dependency, self._answer(dependency))
             except Exception:
-                # a rule that needs it crashes as well, and is reported
+                # a rule that needs it will crash too, and be reported
                 return object()
             finally:
                 self.active = outer

@@ -1,4 +1,4 @@
-"""Reads entries from YAML nodes, without operators.
+"""Read entries from YAML nodes, without operators.
 
 Follows torchgen/packaged/autograd/load_derivatives.py, ``load_derivatives`` and the head of
 ``create_differentiability_info``, for the meaning of the keys of an entry.
@@ -34,21 +34,21 @@ def read_file(source: SourceFile) -> tuple[Entry, ...]:
 
 @lru_cache(maxsize=1)
 def document_of(source: SourceFile) -> Document:
-    """The YAML of a file; that of the last file is kept, since several callers read it in turn."""
+    """The YAML of a file; the last one is cached, since several callers read it in turn."""
     return split_document(source) or read_yaml(source)
 
 
 def split_document(source: SourceFile, is_readable: Callable[[str], bool] | None = None) -> SplitDocument | None:
-    """A plain list as texts of entries that are read on demand; None for other files.
+    """Split a plain list into texts of entries that are read on demand; None for other files.
 
-    Versions are a fact of the file as a whole, as :func:`derivlint.schema.versions.named_versions` collects them.
+    Versions are collected from the whole file by :func:`derivlint.schema.versions.named_versions`.
     """
     layout = marked_layout(source)
     return read_split(source, is_readable) if layout is None or layout.version is None else None
 
 
 def layout_of(document: Document, layout: Layout = PLAIN) -> Layout:
-    """Detect the layout of a file in a project with a given layout."""
+    """Detect the layout of a file, given that of its project."""
     if isinstance(document, SplitDocument):
         return layout.of_list(document.source)
     return layout.fitting(document.root, document.source)
@@ -63,7 +63,7 @@ def items_of(document: Document, layout: Layout) -> Iterator[PlacedNode]:
 
 
 def entry_names(source: SourceFile) -> list[str]:
-    """The ``name`` values of a file's entries that are strings."""
+    """The ``name`` values of entries that are strings."""
     document = document_of(source)
     items = items_of(document, layout_of(document))
     values = (item.get(NAME) for item, _ in items if isinstance(item, Mapping))
@@ -71,7 +71,7 @@ def entry_names(source: SourceFile) -> list[str]:
 
 
 def called_functions(source: SourceFile) -> Iterator[tuple[str, int]]:
-    """The functions that a file's formulas call, by unqualified name, with the number of arguments."""
+    """The unqualified names of called functions, with the number of arguments."""
     for formula in (formula for entry in read_file(source) for body in entry.bodies for formula in body.formulas):
         tree = formula.parsed.tree if formula.text is not None else None
         for node in walk(tree) if tree is not None else ():
@@ -117,7 +117,7 @@ class ListEntries(Seq[Entry]):
 
 
 def read_syntax(node: YamlNode, layout: Layout = PLAIN, versions: FileVersions | None = None) -> EntrySyntax:
-    """Read one item of the list, whatever its form."""
+    """Read one item of the list, of any form."""
     holds = None
     if versions is not None:
         value = node.get(layout.version) if isinstance(node, Mapping) and layout.version is not None else None
@@ -170,7 +170,7 @@ def read_syntax(node: YamlNode, layout: Layout = PLAIN, versions: FileVersions |
 
 
 def _misnamed(pairs: dict[str, Pair]) -> Scalar | None:
-    """The key whose value is a schema, such as ``func`` of native_functions.yaml; formulas never look like one."""
+    """The key whose value is a schema, such as ``func`` of native_functions.yaml; formulas never look like schemas."""
     for pair in pairs.values():
         key, value = pair.key, pair.value
         if isinstance(key, Scalar) and isinstance(value, Scalar) and value.kind == "str":
@@ -183,9 +183,9 @@ def _misnamed(pairs: dict[str, Pair]) -> Scalar | None:
 
 
 def _first_of_each(mapping: Mapping, problems: list[FormProblem], until: str | None = None) -> dict[str, Pair]:
-    """The pairs by key; of repeated keys the first counts.
+    """The pairs by key; the first of repeated keys counts.
 
-    A second ``until`` begins another entry whose ``- `` is missing: it and all later pairs are ignored.
+    A second ``until`` begins an entry whose ``- `` is missing, so the remaining pairs are ignored.
     """
     pairs: dict[str, Pair] = {}
     for pair in mapping.pairs:
@@ -228,7 +228,7 @@ _FALSE_WORDS = {"false", "no", "off"}
 
 
 def _truth(scalar: Scalar) -> bool | None:
-    """The truth of a YAML scalar as Python sees its value, or None for a string."""
+    """The truth value of a YAML scalar in Python, or None for a string."""
     if scalar.kind == "bool":
         return scalar.value.lower() not in _FALSE_WORDS
     if scalar.kind == "null":

@@ -31,11 +31,11 @@ TENSOR = BaseType("Tensor")
 
 
 class Output(Struct, frozen=True):
-    """A return of a function, with its name in formulas.
+    """A return of a function and its name in formulas.
 
     Attributes:
         index: its position.
-        name: its name in formulas: ``result``, ``result1`` or the return's own.
+        name: its name in formulas: ``result``, ``result1`` or its declared name.
         declared_name: the name in the schema, if it has one.
         type: its schema type.
     """
@@ -47,7 +47,7 @@ class Output(Struct, frozen=True):
 
     @property
     def key_name(self) -> str:
-        """The name in forward keys: that of the schema, even if an argument has the same name."""
+        """The name in forward keys: the declared one, even if an argument has the same name."""
         return self.declared_name or self.name
 
     @property
@@ -57,12 +57,12 @@ class Output(Struct, frozen=True):
 
     @property
     def has_tangent(self) -> bool:
-        """Whether the output may have a forward formula: a tensor or a list of tensors, not an optional."""
+        """Whether the output may have a forward formula: a tensor or a list of tensors, but not an optional."""
         return self.is_tensor_list or (isinstance(self.type, BaseType) and self.type.may_be_tensor_like)
 
 
 class NameKind(Enum):
-    """The meaning of a name in a key."""
+    """The meanings of names in keys."""
 
     ARGUMENT = "argument"
     OUTPUT = "output"
@@ -87,8 +87,8 @@ class EntryFunction:
 
     Attributes:
         declared: the function with the entry's schema.
-        canonical: the function that torchgen uses instead: the one with the same signature and the entry's base name.
-            For an ``out=`` schema that is the functional one.
+        canonical: the function that torchgen uses instead: with the same signature and the entry's base name. For an
+            ``out=`` schema it is the functional one.
         arguments: the C++ parameters of the canonical function.
         tensor_arguments: the names of the parameters that can have a backward formula.
         outputs: its returns.
@@ -107,7 +107,7 @@ class EntryFunction:
         self.arguments = cpp_arguments(canonical)
         self.tensor_arguments = tuple([binding.name for binding in self.arguments if binding.is_tensor_like])
         self._argument_by_name = {binding.name: binding for binding in self.arguments}
-        # torchgen calls the output of an in-place function "result" in formulas
+        # formulas refer to the output of an in-place function as "result"
         names = [RESULT if name == "self" else name for name in return_names(canonical)]
         self.outputs = tuple(
             Output(index, name, item.name, item.type)
@@ -163,13 +163,13 @@ class EntryFunction:
 
 
 def generic_output_index(name: str) -> int | None:
-    """The index in ``result<index>``, or None for any other name."""
+    """The index in ``result<index>``, or None for other names."""
     digits = name.removeprefix(RESULT)
     return whole_number(digits) if digits != name else None
 
 
 class SchemaProblemKind(Enum):
-    """The kinds of reasons why an entry's schema does not resolve."""
+    """The reasons why an entry's schema does not resolve."""
 
     MALFORMED = "malformed"
     UNKNOWN = "unknown"
@@ -182,7 +182,7 @@ class SchemaProblem(Struct, frozen=True):
     Attributes:
         kind: the reason.
         mistake: the syntax error.
-        schema: the parsed schema, if its syntax is right.
+        schema: the parsed schema, if its syntax is valid.
         declared: the function with that schema, if any.
     """
 
@@ -198,7 +198,7 @@ def resolve_function(text: str, natives: NativeFunctions, *, declares: bool = Fa
     Args:
         text: the schema.
         natives: the operators.
-        declares: whether the entry also declares the operator if nothing else does.
+        declares: whether the entry declares the operator if nothing else does.
     """
     declared = natives.by_schema(text)
     if declared is None:
@@ -224,7 +224,7 @@ def resolve_function(text: str, natives: NativeFunctions, *, declares: bool = Fa
 
 
 def canonical_function(declared: NativeFunction, natives: NativeFunctions) -> NativeFunction | None:
-    """The function that torchgen uses for an entry with this schema, or None; it has the same signature."""
+    """The function that torchgen uses for an entry with this schema, with the same signature; or None."""
     group = natives.signature_group(declared)
     name = declared.name.name_without_overload
     for function in group:

@@ -1,8 +1,8 @@
-"""The names that a formula can use, and the undeclared names in formulas.
+"""The names that formulas can use, and undeclared names in formulas.
 
-A backward formula is evaluated in the ``apply`` of the generated node, which has the saved arguments and outputs and
-the gradients; a forward formula in the generated kernel, which has the arguments, the outputs, and primals and tangents
-of differentiable arguments. Follows gen_autograd_functions.py and gen_variable_type.py (``emit_fw_derivatives``).
+A backward formula can use the variables in ``apply`` of the generated node: saved arguments and outputs, and gradients;
+a forward formula those in the generated kernel: arguments, outputs, and primals and tangents of differentiable
+arguments. Follows gen_autograd_functions.py and gen_variable_type.py (``emit_fw_derivatives``).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CPP_WORDS = frozenset({"true", "false", "nullptr", "nullopt", "this"})
 
 
 class NotDeclared(Enum):
-    """The reason why a name is not declared where a formula uses it."""
+    """The reasons why a name is not declared where a formula uses it."""
 
     UNKNOWN = "unknown"
     #: a primal or tangent, ``self_p`` or ``self_t``, in a backward formula
@@ -56,7 +56,7 @@ class UndeclaredName(Struct, frozen=True):
     Attributes:
         written: the formula.
         word: the use.
-        reason: why it is not declared.
+        reason: the reason why it is not declared.
         subject: the argument, output or return to which the name refers, if any.
     """
 
@@ -67,15 +67,15 @@ class UndeclaredName(Struct, frozen=True):
 
 
 def is_constant(name: str) -> bool:
-    """Whether a name looks like a macro or constant of a header (``M_PI``, ``kCudnnMessage``)."""
-    # arguments and outputs of linear algebra have names like "A" and "LU"
+    """Whether a name looks like a macro or constant in a header (``M_PI``, ``kCudnnMessage``)."""
+    # linear algebra has arguments and outputs with names like "A" and "LU"
     if name.isupper() and len(name) > 2:
         return True
     return len(name) > 1 and name[0] == "k" and name[1].isupper()
 
 
 def is_internal(name: str) -> bool:
-    """Whether a visible name is internal to the generated code, such as ``self_t_raw``."""
+    """Whether a visible name is internal to generated code, such as ``self_t_raw``."""
     return name.endswith(("_t_raw", "_tensor")) or name == RETAIN_VARIABLES
 
 
@@ -127,9 +127,9 @@ def variables(formula: Formula) -> list[Word]:
 
 @memoized
 def undeclared_names(formula: DerivativeFormula) -> tuple[UndeclaredName, ...]:
-    """The undeclared variables of a formula, each use once; none if the key does not resolve.
+    """The uses of undeclared variables in a formula; none if the key does not resolve.
 
-    Called names are not checked here: headers declare functions.
+    Called names are not included: headers declare functions.
     """
     function, info = formula.entry.function, formula.body.info
     if function is None or info is None or formula.role is Role.UNRESOLVED:
@@ -139,7 +139,7 @@ def undeclared_names(formula: DerivativeFormula) -> tuple[UndeclaredName, ...]:
     visible = set(visible_names(formula))
     declared = info.output_differentiability
     if declared is not None and len(declared) != len(function.outputs):
-        # it is unknown which of them are switched off
+        # it is unknown which gradients are switched off
         visible.update(f"{NAMED_PREFIX}{output.declared_name}" for output in function.outputs)
     undeclared = []
     for word in variables(formula.parsed):
@@ -150,7 +150,7 @@ def undeclared_names(formula: DerivativeFormula) -> tuple[UndeclaredName, ...]:
 
 
 def first_undeclared(formula: DerivativeFormula, reason: NotDeclared) -> list[UndeclaredName]:
-    """The first use of each name of a formula that is undeclared for a given reason."""
+    """The first use of each name that is undeclared for a given reason."""
     first: dict[str, UndeclaredName] = {}
     for name in undeclared_names(formula):
         if name.reason is reason:

@@ -1,13 +1,12 @@
-r"""The names in a formula, as the C++ compiler and as torchgen's text matching read them.
+r"""The names in a formula, as C++ variables and as matches of torchgen's patterns.
 
-torchgen finds names with the pattern ``(^|\W)name($|\W)``: it matches every run of word characters, also inside a
-string literal, after a dot or in ``at::name``, and because the pattern consumes one character on both sides, of two
-uses that are separated by a single character it replaces only the first. PyTorch's build works that way, so the model
-needs both readings; the syntax tree gives both.
+torchgen finds names with the pattern ``(^|\W)name($|\W)``: it matches every run of word characters, including those in
+string literals, after a dot and in ``at::name``. The pattern consumes one character on both sides, so of two uses
+separated by a single character it replaces only the first. The model needs both readings.
 
-Calls of ``sizes()`` are facts of this module, too. PyTorch traces backward formulas with symbolic sizes; ``sizes()``
-would specialize them. Follows load_derivatives.py, ``saved_variables``, which rejects the text ``.sizes()``,
-``.size(<number>)`` and ``.strides()`` anywhere.
+This module also finds calls of ``sizes()``, which would specialize symbolic sizes when PyTorch traces backward
+formulas. Follows load_derivatives.py, ``saved_variables``, which rejects the text ``.sizes()``, ``.size(<number>)`` and
+``.strides()`` anywhere.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from msgspec import Struct
 
 from derivlint.formula import Call, Edit, Formula, Member, Name, Number, Unary, Word, apply_edits, parse_formula
 
-#: Roles of words that are not uses of the variable with that name.
+#: The roles of words that are not uses of a variable.
 NOT_A_VARIABLE = frozenset({"string", "comment", "member", "qualified", "type", "lambda"})
 
 
@@ -34,12 +33,12 @@ def mentions(formula: Formula, name: str) -> bool:
 
 
 def variable_uses(formula: Formula, name: str) -> tuple[Word, ...]:
-    """The uses of the C++ variable ``name``: neither members nor parts of qualified names, strings or comments."""
+    """The uses of the C++ variable ``name``, without members, qualified names, strings and comments."""
     return tuple(word for word in occurrences(formula, name) if word.role not in NOT_A_VARIABLE)
 
 
 def replaced_occurrences(formula: Formula, name: str) -> tuple[Word, ...]:
-    """The occurrences that torchgen's ``re.sub`` and ``re.findall`` match, from left to right.
+    """The occurrences that torchgen's ``re.sub`` and ``re.findall`` match, in source order.
 
     A match consumes one character on each side of the name, so the second use in ``self*self`` is missed.
     """
@@ -60,9 +59,9 @@ class Substitution(Struct, frozen=True):
 
 
 def substitute(text: str, replacements: Mapping[str, str]) -> Substitution:
-    """Apply torchgen's ``re.sub`` for each identifier in turn.
+    """Apply torchgen's ``re.sub`` for one identifier after the other.
 
-    One pass suffices, as long as no replacement contains a name that comes later.
+    One pass suffices as long as no replacement contains a later name.
     """
     formula = parse_formula(text)
     edits: list[Edit] = []
@@ -81,9 +80,9 @@ def substitute(text: str, replacements: Mapping[str, str]) -> Substitution:
 
 
 def rewrite_words(text: str, rewrite: Callable[[str], str]) -> tuple[str, list[tuple[Word, str]]]:
-    """Rewrite each word of a text; returns the new text, and the changed words with their new forms.
+    """Rewrite each word of a text; return the new text, and the changed words with their new forms.
 
-    ``str.replace`` of a fragment of word characters is a special case.
+    A special case is ``str.replace`` of a fragment of word characters.
     """
     formula = parse_formula(text)
     changed: list[tuple[Word, str]] = []
@@ -97,15 +96,15 @@ def rewrite_words(text: str, rewrite: Callable[[str], str]) -> tuple[str, list[t
 
 
 class WordReplacer:
-    """A text with successive ``str.replace`` of fragments of words.
+    """A text under successive ``str.replace`` of fragments of words.
 
-    The text is split into words only once.
+    The text is split into words once.
     """
 
     def __init__(self, text: str) -> None:
         formula = parse_formula(text)
         self._pieces: list[str] = []
-        # the roles of the words, None for the text in between
+        # the roles of words, None for text in between
         self._roles: list[str | None] = []
         end = 0
         for word in formula.words:
@@ -124,7 +123,7 @@ class WordReplacer:
         """Replace a fragment of word characters.
 
         Returns:
-            The changed words other than the fragment itself, with their new forms, except in strings and comments.
+            The changed words with their new forms, without the fragment itself and words in strings and comments.
         """
         containing = [
             index for index, piece in enumerate(self._pieces) if old in piece and self._roles[index] is not None
@@ -144,7 +143,7 @@ class WordReplacer:
 
 
 def replace_in_words(text: str, old: str, new: str) -> str:
-    """Compute ``text.replace(old, new)`` for an ``old`` of word characters, word by word."""
+    """Compute ``text.replace(old, new)``, word by word, for an ``old`` of word characters."""
     return rewrite_words(text, lambda word: word.replace(old, new))[0]
 
 
@@ -153,12 +152,12 @@ SYMBOLIC = {"sizes": "sym_sizes", "size": "sym_size", "strides": "sym_strides"}
 
 
 class PlainSize(Struct, frozen=True):
-    """One call of ``sizes()``, ``size(<number>)`` or ``strides()``.
+    """A call of ``sizes()``, ``size(<number>)`` or ``strides()``.
 
     Attributes:
         call: the call.
         method: the span of the method's name.
-        receiver: the variable it is called on, if it is one.
+        receiver: the receiver if it is a variable, or None.
     """
 
     call: Call
@@ -167,7 +166,7 @@ class PlainSize(Struct, frozen=True):
 
 
 def plain_sizes(formula: Formula) -> list[PlainSize]:
-    """The calls for plain sizes in a formula, from left to right."""
+    """The calls for plain sizes in a formula, in source order."""
     calls: list[PlainSize] = []
     if formula.tree is None or not any(mentions(formula, name) for name in SYMBOLIC):
         return calls
@@ -192,7 +191,7 @@ def _is_literal(call: Call) -> bool:
 
 
 def sizes_in_text(formula: Formula) -> list[Word]:
-    """The words in strings and comments that torchgen mistakes for such a call."""
+    """The words in strings and comments that torchgen takes for such a call."""
     words = []
     for name in SYMBOLIC:
         for word in occurrences(formula, name):

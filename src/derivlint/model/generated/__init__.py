@@ -1,1 +1,1 @@
-"""Generated code: where it evaluates formulas, which values it saves, and their types."""
+"""The generated code: which expressions it evaluates, which values it saves, and their types."""

@@ -1,9 +1,9 @@
-"""Every C++ expression that the generated code evaluates, with the variables in scope.
+"""All C++ expressions that generated code evaluates, with the variables in scope.
 
 Backward formulas are evaluated in the ``apply`` of a node, which unpacks saved variables; forward formulas in a kernel,
-which has the arguments, the outputs, and primals and tangents of differentiable arguments; saved properties are
-evaluated in the kernel as well. Follows gen_autograd_functions.py (``process_function``) and gen_variable_type.py
-(``emit_body``, ``emit_fw_derivatives``, ``save_variables``). No other module encodes these declarations.
+which has the arguments, the outputs, and primals and tangents of differentiable arguments; so are saved properties.
+Follows gen_autograd_functions.py (``process_function``) and gen_variable_type.py (``emit_body``,
+``emit_fw_derivatives``, ``save_variables``). Only this module encodes these declarations.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from derivlint.schema import NativeFunction
 from derivlint.schema.native_function import DEFAULT_NAMESPACE
 from derivlint.source.records import Choice
 
-#: The types of unpacked saved variables, by the type that the kernel saves.
+#: The types of saved variables after unpacking, by saved type.
 UNPACKED = {
     saved: declared_type(unpacked)
     for unpacked, kinds in {
@@ -60,7 +60,7 @@ NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
 class Mode(Choice):
-    """The part of the generated code that evaluates an expression."""
+    """The parts of generated code that evaluate expressions."""
 
     BACKWARD = "backward"
     FORWARD = "forward"
@@ -68,7 +68,7 @@ class Mode(Choice):
 
 
 class Origin(Enum):
-    """The source of a formula: the entry itself, or torchgen's rewrite for another function."""
+    """The sources of formulas: the entry itself, or torchgen's rewrite for another function."""
 
     YAML = "yaml"
     INPLACE = "inplace"
@@ -77,19 +77,19 @@ class Origin(Enum):
 
 
 class Evaluation(Struct, frozen=True):
-    """One expression where the generated code evaluates it.
+    """An expression as evaluated in generated code.
 
     Attributes:
         written: the formula in the file.
-        function: the function whose node or kernel evaluates it.
+        function: the function of the node or kernel that evaluates it.
         origin: the entry's own formula, or a rewrite for another function.
-        mode: which part of the generated code evaluates it.
+        mode: the part of generated code that evaluates it.
         dispatch: the dispatch key.
         text: the expression.
         variables: the declared types of the variables, by name.
         consumer: the use of its value.
         edits: the edits from the written formula to the text; None if it is derived in another way.
-        place: the range of the written formula that the whole expression replaces, if only a part.
+        place: the range of the written formula that the expression replaces; None for the whole formula.
         primals: the arguments by the names of their primals.
         tangents: the arguments by the names of their tangents.
     """
@@ -117,7 +117,7 @@ class Evaluation(Struct, frozen=True):
 
 
 def _before(edits: tuple[Edit, ...], offset: int, *, at_end: bool) -> int:
-    """Map an offset of an edited text back to the original; offsets in a replaced part map to one of its ends."""
+    """Map an offset from an edited text to the original; offsets in a replacement map to one of its ends."""
     shift = 0
     for edit in sorted(edits):
         start = edit.start + shift
@@ -131,7 +131,7 @@ def _before(edits: tuple[Edit, ...], offset: int, *, at_end: bool) -> int:
 
 
 def evaluations(entry: Entry, differentiabilities: Sequence[Differentiability]) -> Iterator[Evaluation]:
-    """The expressions in generated code that come from an entry: its formulas, and torchgen's rewrites of them.
+    """The expressions in generated code that derive from an entry: its formulas, and torchgen's rewrites of them.
 
     Args:
         entry: the entry.
@@ -143,7 +143,7 @@ def evaluations(entry: Entry, differentiabilities: Sequence[Differentiability]) 
     for differentiability in differentiabilities:
         info = differentiability.info
         if info.source.kind == "foreach" and differentiability.match.book.has_entry(info.func):
-            # PyTorch's own file has an entry for this one, so a file without it is incomplete
+            # PyTorch's file has an entry for this function, so the file is incomplete
             continue
         if id(info) not in infos:
             infos.add(id(info))
@@ -204,10 +204,10 @@ def _backward(info: DifferentiabilityInfo) -> Iterator[Evaluation]:
 
 
 def is_guarded(info: DifferentiabilityInfo, derivative: Derivative) -> bool:
-    """Whether the node evaluates a backward formula only if some incoming gradient is defined.
+    """Whether the node evaluates a backward formula only if an incoming gradient is defined.
 
-    True for a formula for one tensor. PyTorch's helpers for several arguments and for lists handle undefined gradients;
-    those of other namespaces need not. ``not_implemented`` must raise in any case.
+    True for formulas for one tensor. PyTorch's helpers for several arguments and for lists handle undefined gradients;
+    helpers of other namespaces may not. ``not_implemented`` always has to raise.
     """
     if NOT_IMPLEMENTED in derivative.formula:
         return False
@@ -226,13 +226,13 @@ def retains_variables(info: DifferentiabilityInfo) -> bool:
 
 
 def list_size(name: str) -> str:
-    """The node's variable for the length of a list argument."""
+    """The node's variable with the length of a list argument."""
     return f"{name}_size_"
 
 
 def unpacked_type(saved: SavedAttribute, *, is_output: bool = False) -> DeclaredType:
-    """The type of a saved variable once the node has unpacked it."""
-    # a number that an operator returns is saved as the tensor into which autograd wraps it
+    """The type of a saved variable after the node has unpacked it."""
+    # a returned number is saved as the tensor that autograd wraps it in
     saved_type = TENSOR if is_output and saved.type.canonical is SCALAR else saved.type
     return UNPACKED.get(saved_type.canonical, saved_type)
 
@@ -255,7 +255,7 @@ def _gradient_consumer(info: DifferentiabilityInfo, derivative: Derivative) -> C
 
 
 def formals(function: NativeFunction) -> dict[str, DeclaredType]:
-    """The parameters of a function's kernel."""
+    """The parameters of a kernel."""
     return {argument.name: parameter_type(argument, function) for argument in function.schema.arguments.flat_all}
 
 

@@ -1,8 +1,8 @@
-"""Differentiability of foreach functions, derived from the function that they apply to every element.
+"""The differentiability of foreach functions, derived from the function that they apply to each element.
 
 Follows torchgen/api/autograd.py, ``is_reference_for_foreach`` and ``gen_foreach_derivativeinfo``. torchgen rewrites the
-reference's formulas by replacing text inside them; the same is done here on the words of the formula, which shows
-where a replacement cut an identifier in two.
+reference's formulas by textual replacement; this module replaces words, which reveals replacements that split an
+identifier.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from derivlint.model.words import WordReplacer, mentions, replace_in_words, rewr
 from derivlint.operators import Book
 from derivlint.schema import Argument, FunctionSchema, ListType, NativeFunction, OptionalType, SchemaKind
 
-#: foreach functions whose reference is the in-place function
+#: The foreach functions whose reference is an in-place function.
 WITH_INPLACE_REFERENCE = Book.by_hand("inplace-reference")
-#: foreach functions without the ``alpha`` of their reference
+#: The foreach functions that lack the ``alpha`` of their reference.
 OTHER_ARITY = Book.by_hand("fewer-arguments")
 
 
@@ -33,9 +33,9 @@ class ForeachProblem(Struct, frozen=True):
         kind: the reason.
         derivative: the formula.
         name: the saved expression or name.
-        becomes: the broken identifier into which the name is rewritten, if any.
-        word: its word in the written formula, if any.
-        cause: the name whose replacement breaks another.
+        becomes: the broken identifier that results, if any.
+        word: the word in the written formula, if any.
+        cause: the name whose replacement breaks another one.
     """
 
     kind: MatchProblemKind
@@ -122,7 +122,7 @@ def foreach_info(
 
 
 def _distinct(attributes: list[SavedAttribute]) -> tuple[SavedAttribute, ...]:
-    """Remove repeated saved attributes and sort the rest; torchgen's set has no stable order."""
+    """Remove duplicate saved attributes and sort the rest; torchgen's set has no stable order."""
     return tuple(sorted(dict.fromkeys(attributes), key=lambda item: (item.name, str(item.type), item.expr)))
 
 
@@ -196,7 +196,7 @@ def _foreach_derivative(
 def _find_double_index(
     text: str, derivative: Derivative, foreach_name: dict[str, str], problems: list[ForeachProblem]
 ) -> None:
-    """Report a value that is indexed twice, ``self[i][i]``: a name inside an expression that was replaced already."""
+    """Report a value that is indexed twice, ``self[i][i]``: a name in an already replaced expression."""
     formula = parse_formula(text)
     for word in formula.words:
         if formula.text[word.end : word.end + 6] == "[i][i]":
@@ -234,7 +234,7 @@ def _foreach_forward(
         elif own.name != theirs.name:
             replace(theirs.name, own.name)
         for index, name in enumerate(var_names):
-            # a name that is not an output has no type
+            # names other than outputs have no type
             if name == theirs.name and index < len(var_types):
                 var_names[index] = own.name
                 var_types[index] = own.type

@@ -1,8 +1,8 @@
-"""Forward formulas: ``auto_linear`` and ``auto_element_wise`` expanded, the values they need, their in-place forms.
+"""Forward formulas: expansion of ``auto_linear`` and ``auto_element_wise``, required values, in-place forms.
 
 Follows torchgen/packaged/autograd/load_derivatives.py, ``postprocess_forward_derivatives``, and the in-place part of
-torchgen/api/autograd.py, ``match_differentiability_info``: in an in-place kernel the result is ``self`` itself, its
-original value is a clone, and the tangent of ``self`` is modified in place.
+torchgen/api/autograd.py, ``match_differentiability_info``: in an in-place kernel, ``self`` is the result, its original
+value is a clone, and the tangent of ``self`` is modified in place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PRIMAL = "_p"
 
 
 def forward_output_types(formula: DerivativeFormula, function: EntryFunction) -> tuple[Type, ...] | None:
-    """The types of the outputs that a forward key names, or None if it names none.
+    """The types of the outputs named in a forward key, or None if it names none.
 
     Follows ``create_forward_derivative``: returns by their declared names, in schema order; ``result`` and
     ``result<i>`` only if no declared name matches.
@@ -49,9 +49,9 @@ def forward_output_types(formula: DerivativeFormula, function: EntryFunction) ->
 def required_inputs(
     formula_text: str, suffix: str, function: NativeFunction, args: Sequence[Binding]
 ) -> tuple[str, ...]:
-    """The differentiable arguments whose tangent or primal a formula mentions, in schema order.
+    """The differentiable arguments whose tangent or primal a formula uses, in schema order.
 
-    Functions over tensor lists unpack their tangents themselves; of these only foreach functions are listed.
+    Functions of tensor lists unpack tangents themselves, so only arguments of foreach functions are included.
     """
     formula = parse_formula(formula_text)
     is_foreach = function.name.is_foreach
@@ -75,13 +75,13 @@ def element_wise_formula(derivative: Derivative, args: Sequence[Binding]) -> str
 
 
 def linear_formula(function: EntryFunction, entry_name: str, args: Sequence[Binding]) -> str:
-    """The JVP of a linear function: the function itself, called with tangents for differentiable arguments."""
+    """The JVP of a linear function: the function itself, applied to the tangents of differentiable arguments."""
     differentiable = {binding.name for binding in args}
     actual = [
         binding.name + TANGENT if binding.name in differentiable else binding.name for binding in function.arguments
     ]
     if function.canonical.namespace != DEFAULT_NAMESPACE:
-        # torchgen looks up the function only in its own namespace
+        # torchgen only looks in the function's own namespace
         return f"{function.canonical.namespace}::{entry_name}({', '.join(actual)})"
     callee = with_symint(entry_name) if function.schema.has_symint else entry_name
     if "function" in function.canonical.variants:
@@ -96,7 +96,7 @@ def build_forward(
     derivatives: Sequence[Derivative],
     args: Sequence[Binding],
 ) -> ForwardDerivative | None:
-    """Build the forward derivative of one key, or return None if its outputs or formula do not resolve."""
+    """Build the forward derivative for one key, or return None if its outputs or formula do not resolve."""
     types = forward_output_types(written, function)
     text = written.text
     if types is None or text is None:
@@ -107,7 +107,7 @@ def build_forward(
         if not derivatives or not args:
             return None
         formula = element_wise_formula(derivatives[0], args)
-        # torchgen requires the tangents of all arguments; only differentiable ones have any
+        # torchgen requires tangents of all arguments, but only differentiable ones have them
         tangents = tuple(binding.name for binding in function.arguments)
     elif text == AUTO_LINEAR:
         if not args:
@@ -128,9 +128,9 @@ def build_forward(
 
 
 def packed_lists(info: DifferentiabilityInfo) -> list[str]:
-    """The differentiable arguments without primal and tangent variables in forward formulas: lists of tensors.
+    """The differentiable tensor lists, which have no primal and tangent variables in forward formulas.
 
-    Kernels of foreach operators do unpack them.
+    Kernels of foreach operators unpack them.
     """
     if info.func.name.is_foreach:
         return []
@@ -138,10 +138,10 @@ def packed_lists(info: DifferentiabilityInfo) -> list[str]:
 
 
 def base_name_uses(formula: DerivativeFormula) -> list[tuple[Binding, tuple[Word, ...]]]:
-    """The differentiable arguments that a forward formula names without ``_p`` or ``_t``, with their uses.
+    """The uses of differentiable arguments in a forward formula without ``_p`` or ``_t``.
 
-    A forward formula has primal and tangent variables of these arguments. Helpers unpack lists of tensors, except in
-    formulas of foreach operators. Follows ``find_required_inputs``.
+    Formulas should use primal and tangent variables instead; tensor lists are exempt, since helpers unpack them, except
+    in formulas of foreach operators. Follows ``find_required_inputs``.
     """
     info = formula.body.info
     if info is None or formula.forward is None or formula.auto is not None:
@@ -157,10 +157,10 @@ def base_name_uses(formula: DerivativeFormula) -> list[tuple[Binding, tuple[Word
 
 
 def misread_base_name(formula: DerivativeFormula) -> list[tuple[str, Word | None]]:
-    """The arguments that torchgen's pattern finds unsuffixed in a formula that only uses primals and tangents.
+    """The arguments that torchgen's pattern finds unsuffixed although the formula only uses primals and tangents.
 
-    Each comes with the misread word, or None if the expansion of ``auto_element_wise`` leaves the name in place: in
-    ``self*self`` the pattern replaces only one occurrence. Follows ``find_required_inputs``.
+    Each comes with the misread word, or None if ``auto_element_wise`` leaves a name unreplaced: in ``self*self`` the
+    pattern replaces only one occurrence. Follows ``find_required_inputs``.
     """
     info, forward = formula.body.info, formula.forward
     if info is None or forward is None or formula.auto == AUTO_LINEAR:
@@ -180,22 +180,22 @@ def misread_base_name(formula: DerivativeFormula) -> list[tuple[str, Word | None
 
 
 class MatchProblemKind(Enum):
-    """The reason why a function cannot use the info that would apply to it."""
+    """The reasons why a function cannot use an info that applies to it."""
 
-    #: the generated functional variant has no ``self`` to save
+    #: the generated functional variant cannot save ``self``
     FUNCTIONAL_NEEDS_SELF = "functional-needs-self"
-    #: a foreach function needs the reference's ``Default`` formulas
+    #: the reference of a foreach function lacks ``Default`` formulas
     NO_DEFAULT_KEY = "no-default-key"
-    #: an in-place function has one output
+    #: several forward formulas, though in-place functions have one output
     SEVERAL_FORMULAS = "several-formulas"
     #: the entry of an in-place function reads the overwritten value of ``self``
     PRIMAL_OF_SELF = "primal-of-self"
     STRIDES_OF_SELF = "strides-of-self"
-    #: for a foreach function, no output other than ``result`` can be saved
+    #: a foreach function can save no output other than ``result``
     SAVED_OUTPUT = "saved-output"
     #: the saved expression does not begin with an argument of the foreach function
     SAVED_INPUT = "saved-input"
-    #: a key names no argument of the foreach function
+    #: a key has a name that is not an argument of the foreach function
     KEY_NAME = "key-name"
     #: the textual replacement splits a name
     BROKEN_IDENTIFIER = "broken-identifier"
@@ -209,7 +209,7 @@ ORIGINAL_TANGENT = "original_self_t"
 
 
 class InplaceProblem(Struct, frozen=True):
-    """The reason why an in-place function cannot have the forward formulas of its info.
+    """The reason why an in-place function cannot use the forward formulas of its info.
 
     Attributes:
         kind: the reason.
@@ -223,7 +223,7 @@ class InplaceProblem(Struct, frozen=True):
 def inplace_forwards(
     info: DifferentiabilityInfo, *, own_entry: bool
 ) -> tuple[tuple[ForwardDerivative, ...], list[InplaceProblem]]:
-    """The forward formulas of an in-place function, with the problems that prevent some.
+    """The forward formulas of an in-place function, and the problems of unusable ones.
 
     Args:
         info: the info that applies to the function.
@@ -259,24 +259,24 @@ def inplace_forwards(
     ), []
 
 
-#: The code that copies a formula into the existing tangent of ``self``, and the code before it otherwise.
+#: Code that copies a formula into the existing tangent of ``self``.
 COPIED = f"{SELF_TANGENT}_raw.defined() ? {SELF_TANGENT}_raw.copy_("
 OTHERWISE = ") : "
 
 
 def copied_formula(text: str) -> str | None:
-    """Extract the formula from code that copies it into the tangent of ``self``, or return None for other code."""
+    """Extract the formula from such code, or return None for other code."""
     length = (len(text) - len(COPIED) - len(OTHERWISE)) // 2
     formula = text[len(COPIED) : len(COPIED) + length]
     return formula if text == f"{COPIED}{formula}{OTHERWISE}{formula}" else None
 
 
 def _modify_tangent_in_place(text: str, operator: str) -> str:
-    """Make the formula write into the existing tangent of ``self``.
+    """Make a formula write to the existing tangent of ``self``.
 
     ``self_t.mul(x)`` for the operator ``mul`` becomes ``self_t.mul_(x)``; any other formula is copied into the tangent.
     """
-    # rejects most formulas without parsing
+    # a cheap test that rejects most formulas
     arguments = None
     if text.startswith(SELF_TANGENT):
         arguments = _arguments_of_same_method(parse_formula(text), operator)
@@ -286,7 +286,7 @@ def _modify_tangent_in_place(text: str, operator: str) -> str:
 
 
 def _arguments_of_same_method(formula: Formula, operator: str) -> str | None:
-    """The text of the arguments if the whole formula is ``self_t.<operator>(<arguments>)``, else None."""
+    """The text of the arguments if the formula is ``self_t.<operator>(<arguments>)``, else None."""
     call = formula.tree
     if not isinstance(call, Call) or (call.start, call.end) != (0, len(formula.text)):
         return None

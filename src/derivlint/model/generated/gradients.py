@@ -1,10 +1,10 @@
-"""Uses of the output gradients in the backward formulas of an entry.
+"""Uses of output gradients in the backward formulas of an entry.
 
 The gradient of an output is ``grad`` (of the first output, when it is the only differentiable one), ``grads[i]`` or
-``grad_<return>``; a formula may use one of the three forms, see the head of derivatives.yaml. torchgen counts matches
-in the text (load_derivatives.py, ``check_grad_usage``); this module has both readings.
+``grad_<return>``; a formula may use one of these three forms, see the top of derivatives.yaml. torchgen counts textual
+matches (load_derivatives.py, ``check_grad_usage``); this module computes those and the uses as C++ variables.
 
-Calls of ``wrap_opt_if``, by which a formula for several arguments says when a tensor need not be saved, follow
+Calls of ``wrap_opt_if`` state the condition under which a tensor is saved, for formulas for several arguments. Follows
 gen_variable_type.py, ``guard_for``, which extracts the condition from the formula's text.
 """
 
@@ -31,19 +31,19 @@ NAMED_PREFIX = "grad_"
 GRAD_INPUT_MASK = "grad_input_mask"
 
 
-#: The violated one of torchgen's rules: grad with grads, only grads[0], a named gradient with another form.
+#: torchgen's rules against: grad with grads, only grads[0], a named gradient with another form.
 MIXED, ONLY_FIRST, MIXED_NAMED = "mixed", "only-first", "mixed-named"
 
 
 def incoming_gradients(info: DifferentiabilityInfo) -> dict[str, int]:
-    """The positions of incoming gradients, by the node's variables for them."""
+    """The positions of incoming gradients, by variable of the node."""
     if any(derivative.uses_grad for derivative in info.derivatives):
         return {GRAD: 0}
     return {name: info.available_named_gradients.index(name) for name in sorted(info.used_named_gradients)}
 
 
 class IndexedGradient(Struct, frozen=True):
-    """One ``grads[i]`` with a literal index.
+    """An expression ``grads[i]`` with a literal index.
 
     Attributes:
         node: the whole expression.
@@ -55,7 +55,7 @@ class IndexedGradient(Struct, frozen=True):
 
 
 class GradientUses(Struct, frozen=True):
-    """The gradients one backward formula uses, as variables.
+    """The gradient variables that a backward formula uses.
 
     Attributes:
         written: the formula.
@@ -108,12 +108,12 @@ def body_gradients(body: DispatchBody) -> list[GradientUses]:
 
 
 class CountedGradients(Struct, frozen=True):
-    """The matches that torchgen counts over all formulas of one dispatch key.
+    """The textual matches that torchgen counts in all formulas of a dispatch key.
 
     Attributes:
         uses_grad: whether it finds ``grad``.
-        grads: how many ``grads`` it finds.
-        indices: the literal indices it finds.
+        grads: the number of ``grads`` that it finds.
+        indices: the literal indices that it finds.
         uses_named: whether it finds a named gradient.
     """
 
@@ -150,7 +150,7 @@ def counted_gradients(derivatives: tuple[Derivative, ...]) -> CountedGradients:
 
 
 def adjacent_indices(formula: Formula) -> list[int]:
-    """The indices of ``grads[<digits>]`` without blanks, also where ``grads`` is a member."""
+    """The indices in ``grads[<digits>]`` without blanks, including a member named ``grads``."""
     indices = []
     if formula.tree is not None and mentions(formula, GRADS):
         ends = {word.end for word in occurrences(formula, GRADS)}
@@ -164,7 +164,7 @@ def adjacent_indices(formula: Formula) -> list[int]:
 
 
 class BodyGradients(Struct, frozen=True):
-    """The gradient uses of all backward formulas of one dispatch key, in file order.
+    """The gradient uses in all backward formulas of a dispatch key, in file order.
 
     Attributes:
         uses: what each formula uses.
@@ -192,7 +192,7 @@ class BodyGradients(Struct, frozen=True):
 
 @memoized
 def gradients_of(body: DispatchBody) -> BodyGradients:
-    """The gradient uses of all backward formulas of one dispatch key."""
+    """The gradient uses in all backward formulas of a dispatch key."""
     uses = tuple(sorted(filter(_can_have_gradient, body_gradients(body)), key=lambda item: item.written.index))
     return BodyGradients(
         uses,
@@ -204,22 +204,23 @@ def gradients_of(body: DispatchBody) -> BodyGradients:
 
 
 def _can_have_gradient(uses: GradientUses) -> bool:
-    """Whether the key names a differentiable or unknown argument; another rule reports ``dim: grad``."""
+    """Whether the key names a differentiable or unknown argument; ``dim: grad`` is for another rule."""
     resolved = [resolved.argument for _, resolved in uses.written.resolved_names]
     return any(argument is None or argument.is_tensor_like for argument in resolved)
 
 
 def misread_gradients(body: DispatchBody) -> tuple[str, DerivativeFormula, Word] | None:
-    """The rule that torchgen considers violated although the formulas keep it, with the misread word.
+    """A rule that torchgen mistakenly considers violated, with the misread word.
 
-    Its patterns match ``grad`` in a string literal or after a dot, and only one ``grads`` in ``f(grads,grads[0])``.
+    torchgen's patterns match ``grad`` in string literals and after a dot, and only one ``grads`` in
+    ``f(grads,grads[0])``.
     """
     info = body.info
     if info is None:
         return None
     formulas = [item.written for item in info.derivatives if item.written is not None]
     if not info.used_named_gradients and not any(mentions(formula.parsed, GRADS) for formula in formulas):
-        # "grad" alone violates none of the three rules
+        # "grad" alone violates no rule
         return None
     refusal = counted_gradients(info.derivatives).refusal
     if refusal is None or gradients_of(body).conflict is not None:
@@ -237,7 +238,7 @@ def misread_gradients(body: DispatchBody) -> tuple[str, DerivativeFormula, Word]
 
 
 def out_of_range_masks(written: DerivativeFormula) -> list[tuple[Index, int]]:
-    """The uses of ``grad_input_mask[i]`` whose literal index is not below the number of arguments in the key."""
+    """The uses of ``grad_input_mask[i]`` whose literal index exceeds the arguments in the key."""
     formula = written.parsed
     masks: list[tuple[Index, int]] = []
     if formula.tree is None or not mentions(formula, GRAD_INPUT_MASK):
@@ -266,13 +267,13 @@ def named_gradient_of(body: DispatchBody, index: int) -> str | None:
 
 
 class WrapOptIf(Struct, frozen=True):
-    """One call of ``wrap_opt_if``.
+    """A call of ``wrap_opt_if``.
 
     Attributes:
         call: the call.
         variable: the first argument if it is a variable.
-        is_hidden: whether torchgen finds the variable but not the comma that it expects right after it.
-        comma: the offset of the comma after a hidden variable, if only blanks come before it.
+        is_hidden: whether torchgen finds the variable, but not the comma that it expects directly after it.
+        comma: the offset of the comma after a hidden variable, if only blanks are between.
     """
 
     call: Call
@@ -282,7 +283,7 @@ class WrapOptIf(Struct, frozen=True):
 
 
 def wrap_opt_if_calls(written: DerivativeFormula, info: DifferentiabilityInfo) -> list[WrapOptIf]:
-    """The calls of ``wrap_opt_if`` in a backward formula, from left to right."""
+    """The calls of ``wrap_opt_if`` in a backward formula, in source order."""
     formula = written.parsed
     if formula.tree is None or not mentions(formula, WRAP_OPT_IF):
         return []
@@ -309,7 +310,7 @@ def wrap_opt_if_calls(written: DerivativeFormula, info: DifferentiabilityInfo) -
 
 
 def _is_guarded(name: str, formula: DerivativeFormula, info: DifferentiabilityInfo) -> bool:
-    """Whether torchgen looks for a condition under which the variable is saved."""
+    """Whether torchgen looks for a saving condition of the variable."""
     args = info.args_with_derivatives
     if len(args) < 2 or len(formula.names) == 1 or "backward" in info.name:
         return False

@@ -1,4 +1,4 @@
-"""Values that the forward call saves for a backward formula, and the formula over these values.
+"""The values that the forward call saves for a backward formula, and the formula over these values.
 
 Follows torchgen/packaged/autograd/load_derivatives.py, ``saved_variables``: an expression over an argument that can be
 evaluated when the node is created (``self.sym_sizes()``) becomes a saved attribute, and every other name is saved
@@ -31,7 +31,7 @@ from derivlint.source.lazy import cached_property
 from derivlint.source.records import KeyedEquality
 
 TENSOR_VECTOR = cpp_type("vector<Tensor>")
-#: The view type that formulas need of a value saved as ``std::string``.
+#: The type that formulas use for a value saved as ``std::string``.
 OPTIONAL_STRING_VIEW = cpp_type("optional<string_view>")
 OPTIONAL_SYM_INT_LIST = optional_of(SYM_INT_LIST)
 SCALAR_TYPE = declared_type("at::ScalarType")
@@ -44,8 +44,8 @@ class SavedAttribute(KeyedEquality, Struct, frozen=True):
         name: the node's member, ``self`` or ``self_sym_sizes``.
         type: its C++ type.
         expr: the expression that computes it at save time.
-        accidental: True when the formula does not use the value: its name occurs only in a string, a comment, as a
-            member or as part of a qualified name, and torchgen's text matching saves it anyway.
+        accidental: whether the formula does not use the value: torchgen's text matching finds its name in a string or
+            comment, as a member, or in a qualified name.
         word: its first use in the written formula.
     """
 
@@ -66,12 +66,12 @@ class SavedAttribute(KeyedEquality, Struct, frozen=True):
 
     @property
     def is_tensor_vector(self) -> bool:
-        """Whether the value is a list of tensors that the operator returned."""
+        """Whether the value is a returned list of tensors."""
         return self.type.canonical is TENSOR_VECTOR
 
 
 def without_repetition(attributes: list[SavedAttribute]) -> tuple[SavedAttribute, ...]:
-    """Drop saved attributes whose names occur before."""
+    """Remove saved attributes with repeated names."""
     by_name: dict[str, SavedAttribute] = {}
     for attribute in attributes:
         by_name.setdefault(attribute.name, attribute)
@@ -86,7 +86,7 @@ class Property(Struct, frozen=True):
         suffix: the suffix of the saved attribute's name after the argument's.
         type: the saved attribute's C++ type.
         expr: the expression at save time, with ``{}`` for the argument; None for the expression as written.
-        result: what replaces the expression in the formula, with ``{}`` for the argument.
+        result: the replacement in the formula, with ``{}`` for the argument.
     """
 
     spelling: str
@@ -101,9 +101,9 @@ class Property(Struct, frozen=True):
         return not self.spelling[0].isalpha()
 
 
-#: The node's saved metadata of a tensor of which only zeros are made.
+#: The type of saved metadata for making zeros like a tensor.
 TYPE_AND_SIZE = declared_type("torch::autograd::generated::TypeAndSize")
-#: In torchgen's order of application, which determines the order of saved inputs.
+#: The saved properties, in torchgen's order, which determines the order of saved inputs.
 PROPERTIES = (
     Property(".sym_sizes", "_sym_sizes", SYM_INT_LIST),
     Property(
@@ -136,13 +136,13 @@ _FUNCTIONS = tuple(item.spelling for item in PROPERTIES if not item.is_method)
 
 
 class PropertyUse(Struct, frozen=True):
-    """A property expression in a formula, ``self.dim()``.
+    """A property expression in a formula, such as ``self.dim()``.
 
     Attributes:
         spelling: the property's spelling.
-        receiver: the word in the position of the argument; torchgen matches any word that ends with its name.
-        start: the offset of the expression: of the receiver or of the function's name.
-        end: the offset after the expression.
+        receiver: the word in place of the argument; torchgen matches any word that ends with the argument's name.
+        start: the start offset, of the receiver or the function's name.
+        end: the end offset.
         index: the text of the index of ``sym_size``.
         is_variable: whether the receiver is a plain variable.
     """
@@ -180,7 +180,7 @@ def _method_use(formula: Formula, call: Call, callee: Member) -> PropertyUse | N
             return None
     elif call.args:
         return None
-    # torchgen matches text: a blank anywhere in "self.dim()" hides the property from it
+    # torchgen matches text, so a blank anywhere in "self.dim()" hides the property
     if formula.text[receiver.end : call.end] != f"{spelling}({index or ''})":
         return None
     start = receiver.start
@@ -215,7 +215,7 @@ def _function_use(formula: Formula, call: Call, callee: Name | Member) -> Proper
 
 
 def property_uses(formula: Formula) -> list[PropertyUse]:
-    """The property expressions of a formula, from left to right."""
+    """The property expressions of a formula, in source order."""
     uses: list[PropertyUse] = []
     if formula.tree is None:
         return uses
@@ -234,24 +234,24 @@ def property_uses(formula: Formula) -> list[PropertyUse]:
 
 
 class SavedVariables:
-    """Computes the values that one backward formula saves, name by name.
+    """Computes the values that a backward formula saves, name by name.
 
     Attributes:
-        strides_of: the names whose strides the formula reads, with the spans.
+        strides_of: the names whose strides the formula reads, with spans.
     """
 
     def __init__(self, formula: Formula) -> None:
         self._formula = formula
         self._uses = property_uses(formula)
         self._edits: list[Edit] = []
-        # a byte for each character, 1 if it is replaced
+        # one byte per character, 1 if replaced
         self._taken = bytearray(len(formula.text))
         self._new_words: set[str] = set()
         self.strides_of: list[tuple[str, Word]] = []
 
     @property
     def text(self) -> str:
-        """The formula with saved attributes in place of the expressions."""
+        """The formula with saved attributes in place of property expressions."""
         return apply_edits(self._formula.text, self._edits) if self._edits else self._formula.text
 
     @property
@@ -278,9 +278,9 @@ class SavedVariables:
         return [word for word in self._words.get(name, ()) if self._is_free(word.start, word.end)]
 
     def save(self, names: Sequence[tuple[str, DeclaredType]]) -> tuple[SavedAttribute, ...]:
-        """Return the saved attributes for names with their C++ types, in torchgen's order."""
+        """Return the saved attributes for names with C++ types, in torchgen's order."""
         saved: list[SavedAttribute] = []
-        # one search over the joined words: does any end with the name?
+        # one search in the joined words for a word that ends with the name
         ends = " ".join([*(word.text for word in self._formula.words), ""])
         for name, type in names:
             if f"{name} " in ends:

@@ -1,8 +1,7 @@
-"""C++ errors in the formulas of an entry, and in the formulas that PyTorch generates from them.
+"""C++ errors in the formulas of an entry and in the formulas that torchgen generates from them.
 
-Every expression that the generated code evaluates (:mod:`derivlint.model.generated.evaluation`) is typed; problems are
-mapped back to the formula in the file. The written formula is checked first; problems in rewrites for other functions
-are reported only if it has none.
+All expressions in generated code (:mod:`derivlint.model.generated.evaluation`) are typed, and problems mapped to the
+formula in the file. Problems in rewrites for other functions are reported only if the written formula has none.
 """
 
 from __future__ import annotations
@@ -46,12 +45,12 @@ def is_checkable(written: DerivativeFormula) -> bool:
     info = written.body.info
     if written.auto is None or info is None:
         return True
-    # torchgen expands these keywords for one output only, and not for lists of tensors
+    # torchgen expands these keywords only for a single output that is not a list of tensors
     return len(written.names) == 1 and not any(binding.is_tensor_list for binding in info.args_with_derivatives)
 
 
 def has_sound_key(formula: DerivativeFormula) -> bool:
-    """Whether the names of a key are distinct tensors, all arguments or all outputs, and in no other key."""
+    """Whether the names in a key are distinct tensors, all arguments or all outputs, and in no other key."""
     names = [name.text for name in formula.names]
     if len(set(names)) != len(names) or any(formula.body.keys_with[name] > 1 for name in names):
         return False
@@ -65,20 +64,20 @@ def has_sound_key(formula: DerivativeFormula) -> bool:
 
 
 def is_known_wrong(formula: DerivativeFormula) -> bool:
-    """Whether another rule reports the formula, so that its rewrites need no check."""
+    """Whether another rule reports the formula, so that its rewrites are not checked."""
     if undeclared_names(formula) or base_name_uses(formula) or misread_base_name(formula):
         return True
     return formula.forward is not None and not formula.forward.required_inputs_fw_grad
 
 
 class FormulaProblem(Struct, frozen=True):
-    """A problem of a formula.
+    """A type problem of a formula.
 
     Attributes:
         written: the formula.
-        evaluation: where the generated code evaluates it.
+        evaluation: the evaluation with the error.
         problem: the C++ error.
-        where: the span in the file: of the erroneous part, or of the whole formula if that part is generated.
+        where: the span of the erroneous part; of the whole formula if that part is generated.
         is_exact: whether ``where`` is exactly the erroneous part.
         start: the offset of that part in the written formula.
         end: the offset after it.
@@ -94,7 +93,7 @@ class FormulaProblem(Struct, frozen=True):
 
     @property
     def is_written(self) -> bool:
-        """Whether the written formula has the error, not only a rewrite for another function."""
+        """Whether the written formula has the error, rather than a rewrite for another function."""
         return self.evaluation.origin is Origin.YAML and self.evaluation.mode is not Mode.SAVE
 
 
@@ -102,7 +101,7 @@ class Typed(Struct, frozen=True, eq=False):
     """A typed expression.
 
     Attributes:
-        formula: the parsed text; it owns the nodes.
+        formula: the parsed text, which owns the nodes.
         tree: its syntax tree.
         typer: the types of all nodes.
         value: the type of the whole expression.
@@ -115,7 +114,7 @@ class Typed(Struct, frozen=True, eq=False):
 
 
 class TypeChecker:
-    """Types the formulas of one model, each distinct expression once.
+    """Types the formulas of a model, each distinct expression once.
 
     Attributes:
         library: the declarations, including those of the operators' own headers.
@@ -129,17 +128,17 @@ class TypeChecker:
         Args:
             library: the declarations.
             is_complete: whether an undeclared function is an error.
-            fallback: returns a checker without headers that confirms errors, or None. It is called only for formulas
-                with errors, so that other results do not depend on its reads.
+            fallback: returns a checker without headers that confirms errors, or None. Called only for formulas with
+                errors, so that other results do not depend on its reads.
         """
         self.library = library
         self._is_complete = is_complete
         self._fallback = fallback
-        #: by text and mode, each with the types of the names that typing looked up
+        #: results by text and mode, each with the types of the names that were looked up
         self._typed: dict[tuple[str, Mode], list[tuple[dict[str, DeclaredType | None], Typed]]] = {}
 
     def problems(self, entry: Entry, evaluations: Iterable[Evaluation]) -> tuple[FormulaProblem, ...]:
-        """The problems of an entry's formulas, each once, in file order.
+        """The problems of an entry's formulas, without duplicates, in file order.
 
         Args:
             entry: the entry.
@@ -159,11 +158,11 @@ class TypeChecker:
             if evaluation.origin is not Origin.YAML and is_known_wrong(formula):
                 continue
             if formula.auto is not None and not wrong.isdisjoint(formula.body.formulas):
-                # "auto_element_wise" is derived from the backward formula
+                # "auto_element_wise" has the problems of the backward formula
                 continue
             problems = self._check(evaluation)
             if evaluation.origin is not Origin.YAML:
-                # an error that is accepted in the formula is accepted in its rewrites
+                # what is accepted in the formula is accepted in its rewrites
                 problems = tuple(problem for problem in problems if problem.kind not in ACCEPTED)
             if problems:
                 if any(problem.kind not in ACCEPTED for problem in problems):
@@ -174,7 +173,7 @@ class TypeChecker:
         return tuple(sorted(located, key=lambda item: item.where))
 
     def unknown_functions(self, entries: Iterable[Entry]) -> frozenset[str]:
-        """The functions called unqualified that no known header declares; empty if all headers are known.
+        """The functions that are called unqualified and declared in no known header; empty if all headers are known.
 
         Args:
             entries: the entries.
@@ -195,7 +194,7 @@ class TypeChecker:
         scope = Scope({}, BACKWARD_LEVELS if is_backward else FORWARD_LEVELS, "", False)
         if look_up(self.library, scope, name).kind is not EntityKind.NOTHING:
             return False
-        # names in another namespace and misspelt known functions are reported instead
+        # functions of another namespace and misspelt names are reported instead
         return not self.library.functions("at", name).exists and not self.library.resembles_function(name)
 
     def typed(self, evaluation: Evaluation, text: str) -> Typed | None:
@@ -216,18 +215,18 @@ class TypeChecker:
         typer = Inference(scope_of(evaluation, self._is_complete), self.library)
         typed = Typed(formula, formula.tree, typer, typer.of(formula.tree))
         if not typed.typer.problems:
-            # problems may mention variables that typing did not look up
+            # problems may mention variables that were not looked up
             results.append(({name: declared.get(name) for name in typed.typer.asked}, typed))
         elif (fallback := self._fallback()) is not None:
             return fallback.typed(evaluation, text)
         return typed
 
     def _check(self, evaluation: Evaluation) -> tuple[TypeProblem, ...]:
-        """Check an expression; errors come before notes."""
+        """Type an expression; errors come before notes."""
         text, consumer = evaluation.text, evaluation.consumer
         copied = copied_formula(text)
         if copied is not None and SELF_TANGENT_RAW in evaluation.variables:
-            # the kernel has the formula twice, and needs a tensor; one of them is enough
+            # the kernel contains the formula twice, so check one copy, which must be a tensor
             text, consumer = copied, Consumer(Use.ASSIGNED, type=TENSOR)
         typed = self.typed(evaluation, text)
         if typed is None:
@@ -237,7 +236,7 @@ class TypeChecker:
         if not problems:
             check_result(typer, typed.tree, typed.value, consumer)
             problems = tuple(typer.problems)
-            # problems of the consumer do not belong to the expression
+            # do not report problems of the consumer
             typer.problems.clear()
         problems = (*problems, *typer.notes)
         fallback = self._fallback() if problems else None
@@ -268,7 +267,7 @@ def _is_reported(evaluation: Evaluation, problem: TypeProblem) -> bool:
     if problem.kind is TypeProblemKind.UNDECLARED_NAME:
         names = (*visible_names(formula), *(name.word.text for name in undeclared_names(formula)))
         return problem.name in names
-    # an automatic formula has the type of the backward formula from which it is derived
+    # an automatic formula has the type of its backward formula
     return problem.kind is TypeProblemKind.RESULT and formula.auto is not None
 
 
@@ -285,6 +284,6 @@ def _located(evaluation: Evaluation, problem: TypeProblem) -> FormulaProblem:
         # "at::zeros_like(y)", which torchgen rewrites to "at::y_info.zeros()"
         return FormulaProblem(formula, evaluation, replace(problem, subject=written), formula.range(*span), True, *span)
     if problem.subject not in formula.parsed.text:
-        # the author does not know the name of a saved property, "self_sym_sizes"
+        # the name of a saved property, such as "self_sym_sizes", is unknown to the author
         problem = replace(problem, subject="")
     return FormulaProblem(formula, evaluation, problem, formula.range(*span), True, *span)
