@@ -353,12 +353,16 @@ def _components(formula: TypedFormula, evaluate: Evaluator, variables: Values) -
 
 def _fitted(value: Value, like: Value) -> Value:
     """Reduce a gradient to the sizes of the input, as the autograd engine does; zeros for an undefined one."""
-    if value is None:
-        return tuple(_fitted(None, part) for part in like) if type(like) is tuple else filled(like.sizes, 0.0)
     if type(like) is tuple:
-        if type(value) is not tuple or len(value) != len(like):
+        parts = (None,) * len(like) if value is None else value
+        if type(parts) is not tuple or len(parts) != len(like):
             raise UnknownValueError
-        return tuple(_fitted(part, like_part) for part, like_part in zip(value, like, strict=True))
+        return tuple(_fitted(part, like_part) for part, like_part in zip(parts, like, strict=True))
+    # a position is a number here, such as "start" of "narrow.Tensor", and has no gradient
+    if type(like) is not SmallTensor:
+        raise UnknownValueError
+    if value is None:
+        return filled(like.sizes, 0.0)
     if type(value) is not SmallTensor:
         raise UnknownValueError
     try:
