@@ -1,20 +1,20 @@
-"""Rules and findings, and running rules over a model. Knows nothing about output formats.
+"""Rules and findings, and running rules over a model; independent of output formats.
 
 rule
     A module with a docstring, cases and one check (``rule``; ``judging`` has the decorator of checks).
 finding, diagnostic
-    What a rule yields, and the form of it that formats show (``diagnostic``).
+    The result of a check, and its form in output formats (``diagnostic``).
 precedence
-    Findings that follow from others are dropped (``engine.precedence``).
+    Which findings are dropped because they follow from others (``engine.precedence``).
 analysis depth
-    How deep a rule looks into formulas, and how deep an entry can be analyzed (``engine.depth``).
+    The level of analysis that a rule needs, and that an entry allows (``engine.depth``).
 suppression
     A comment ``# derivlint: ignore[...]`` (``suppressions``).
 baseline, fingerprint
     Known findings, and their identity when text moves (``baseline``, ``fingerprint``).
 
 Begin with :mod:`derivlint.lint.rule` and :mod:`derivlint.lint.engine.run`. ``fixing`` applies fixes, ``fix_check``
-tries them before they are offered, ``shared`` has wordings and fixes of several rules.
+tries them before they are offered, ``shared`` has messages and fixes of several rules.
 """
 
 from derivlint.lint.diagnostic import Confidence, Diagnostic, Finding, Fix, Related, Result, Severity, TextEdit

@@ -1,8 +1,8 @@
-"""A baseline: known findings that are not shown.
+"""Baselines: known findings that are not shown.
 
-A JSON file, sorted, with one finding a line, so that diffs are readable. It holds no lines and no messages, see
-:mod:`derivlint.lint.fingerprint`; equal findings are counted. A row whose finding is gone is stale: a baseline that
-never shrinks would hide the next mistake of the same kind.
+A baseline is a sorted JSON file with one finding per line, so that diffs are readable. It has no line numbers and
+messages, see :mod:`derivlint.lint.fingerprint`; equal findings are counted. A row without a current finding is stale: a
+baseline that never shrinks would hide new findings of the same kind.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from derivlint.lint.fingerprint import Identity, identity
 from derivlint.source import SourceFile
 
 VERSION = 1
-#: Longer marked texts are truncated and get a digest, to keep lines short.
+#: The maximum length of marked text; longer ones are truncated and get a digest.
 MAX_TEXT = 100
 #: Rules whose findings cannot be in a baseline: errors of derivlint itself.
 NEVER_KNOWN = frozenset({"internal-error"})
@@ -30,7 +30,7 @@ class BaselineError(Exception):
 
 
 class Baseline(Struct):
-    """Known findings, and those that a run matched.
+    """Known findings, and the occurrences that a run matched.
 
     Attributes:
         known: the number of occurrences of each finding.
@@ -41,10 +41,10 @@ class Baseline(Struct):
     met: Counter[Identity] = field(default_factory=Counter)
 
     def unknown(self, diagnostics: Iterable[Diagnostic], source: SourceFile, path: str) -> tuple[Diagnostic, ...]:
-        """Return the diagnostics of a file that are not in the baseline; the others count as met.
+        """Return the diagnostics of a file that are not in the baseline; count the others as matched.
 
         Args:
-            diagnostics: the findings in the file, sorted; of equal ones the first count as known.
+            diagnostics: the findings in the file, sorted; the first of equal ones are known.
             source: the file.
             path: its name in the baseline.
         """
@@ -63,10 +63,10 @@ class Baseline(Struct):
     def stale(
         self, judged: Mapping[str, Callable[[Identity], bool]], exists: Callable[[str], bool]
     ) -> Counter[Identity]:
-        """Count the known findings that are gone, among those that the run judged.
+        """Count the known findings that are gone, among those whose rule and entry were checked.
 
         Args:
-            judged: the checked files, each with a predicate: whether the rule of a finding judged its entry.
+            judged: the checked files, each with a predicate: whether a finding's rule judged its entry.
             exists: whether a file exists; findings in missing files are stale.
         """
         gone: Counter[Identity] = Counter()
@@ -87,7 +87,7 @@ class Baseline(Struct):
 
 
 def entry_of(diagnostic: Diagnostic, source: SourceFile, path: str) -> Identity:
-    """The row of a baseline for a finding."""
+    """Make the row of a finding."""
     row = identity(diagnostic, source, path)
     text = row.text
     if len(text) > MAX_TEXT:
@@ -99,7 +99,7 @@ def entry_of(diagnostic: Diagnostic, source: SourceFile, path: str) -> Identity:
 
 
 def render_baseline(baseline: Baseline) -> str:
-    """Render a baseline as JSON, one finding a line, sorted."""
+    """Render a baseline as sorted JSON, one finding per line."""
     rows = []
     for key, count in sorted(baseline.known.items()):
         row: dict[str, Any] = {name: value for name, value in key._asdict().items() if value}
@@ -115,7 +115,7 @@ def read_baseline(text: str) -> Baseline:
     """Parse a baseline.
 
     Raises:
-        BaselineError: the text does not have the form of a baseline, or has an unknown version of the format.
+        BaselineError: the text is not a baseline, or of an unknown format version.
     """
     try:
         content = json.loads(text)

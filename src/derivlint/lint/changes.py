@@ -1,6 +1,6 @@
 """Differences between two versions of a file: entries, functions and lines.
 
-Entries are compared as YAML values, so that moving, folding or quoting them differently changes nothing.
+Entries are compared as YAML values: moved, refolded and requoted entries are equal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode, read_yaml
 
 
 def changed_entries(model: Model, old: SourceFile) -> tuple[Entry, ...]:
-    """Return the entries of a file that an old version does not have."""
+    """Return the entries that the old version lacks."""
     if old.text == model.source.text:
         return ()
     before = Counter(_contents(build_model(old, model.natives, model.layout)))
@@ -30,7 +30,7 @@ def changed_entries(model: Model, old: SourceFile) -> tuple[Entry, ...]:
 
 
 def changed_functions(old: SourceFile, new: SourceFile) -> frozenset[str]:
-    """Return the names of functions that are new, different or gone in a file of native functions."""
+    """Return the names of functions that were added, changed or removed in a file of native functions."""
     if old.text == new.text:
         return frozenset()
     before, after = _functions(old), _functions(new)
@@ -38,7 +38,7 @@ def changed_functions(old: SourceFile, new: SourceFile) -> frozenset[str]:
 
 
 def changed_lines(old: SourceFile, new: SourceFile) -> frozenset[int]:
-    """Return the numbers of the lines that are new or different."""
+    """Return the numbers of added and changed lines."""
     before, after = old.text.splitlines(), new.text.splitlines()
     first = 0
     while first < min(len(before), len(after)) and before[first] == after[first]:
@@ -46,7 +46,7 @@ def changed_lines(old: SourceFile, new: SourceFile) -> frozenset[int]:
     last = 0
     while last < min(len(before), len(after)) - first and before[-1 - last] == after[-1 - last]:
         last += 1
-    # the matcher is slow, so it only gets the differing lines in the middle
+    # SequenceMatcher is slow, so strip the common prefix and suffix
     matcher = SequenceMatcher(
         None, before[first : len(before) - last], after[first : len(after) - last], autojunk=False
     )
@@ -58,7 +58,7 @@ def changed_lines(old: SourceFile, new: SourceFile) -> frozenset[int]:
 
 
 def _contents(model: Model) -> list[Hashable]:
-    """The values of all entries, with the names in their suppressions, since removing one reveals findings."""
+    """The values of all entries, with the rule names in their suppressions: removing one reveals findings."""
     contents: list[Hashable] = [node_value(entry.node) for entry in model.all_entries]
     suppressions = read_suppressions(model.document)
     if suppressions:
@@ -85,10 +85,10 @@ def node_value(node: YamlNode) -> Hashable:
 
 
 def _functions(source: SourceFile) -> dict[str, Hashable]:
-    """The values of the items of a file of native functions, by name with overload."""
+    """The values of the items in a file of native functions, by full name."""
     functions: dict[str, Hashable] = {}
     root = read_yaml(source).root
-    # back ends have lists of functions under several keys
+    # back ends list functions under several keys
     lists = [pair.value for pair in root.pairs] if isinstance(root, Mapping) else [root]
     for items in lists:
         for item in items.items if isinstance(items, Sequence) else ():

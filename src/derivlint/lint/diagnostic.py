@@ -1,4 +1,4 @@
-"""Findings of rules with their severities, the diagnostics made of them, and the result of a run."""
+"""Findings of rules with their severities, the diagnostics made from them, and the result of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _Ranked(Enum):
-    """Ordered enumerations with fast comparison, in ascending order."""
+    """A base of ordered enumerations with fast comparison, in ascending order."""
 
     def __init__(self, _: str) -> None:
         self.rank = len(type(self).__members__)
@@ -37,8 +37,8 @@ class _Ranked(Enum):
 class Severity(_Ranked):
     """The severity of a finding; ``ERROR`` is the greatest.
 
-    ``ERROR`` is certainly wrong: PyTorch's generator or compiler rejects it, or a gradient is wrong. ``WARNING`` is
-    very probably wrong, or wrong in a documented case. ``INFO`` is advice.
+    ``ERROR``: certainly wrong; PyTorch's generator or compiler rejects it, or a gradient is wrong. ``WARNING``: very
+    probably wrong, or wrong in a documented case. ``INFO``: advice.
     """
 
     INFO = "info"
@@ -55,7 +55,7 @@ class Confidence(_Ranked):
 
 
 class Related(Struct, frozen=True):
-    """A secondary location of a finding; ``path`` is that of another file, or None."""
+    """A secondary location of a finding; ``path`` is another file, or None."""
 
     message: str
     span: Span
@@ -63,7 +63,7 @@ class Related(Struct, frozen=True):
 
 
 class TextEdit(Struct, frozen=True):
-    """The replacement of one range of the file."""
+    """A replacement of one range of the file."""
 
     span: Span
     text: str
@@ -73,7 +73,7 @@ class Fix(Struct, frozen=True):
     """Edits that fix a finding.
 
     Attributes:
-        title: what the fix does, as an imperative.
+        title: the effect, as an imperative.
         edits: the edits, which do not overlap.
         safe: whether the fix certainly has the meaning that the author intended.
     """
@@ -91,12 +91,12 @@ class Finding(Struct, frozen=True):
         message: the fact.
         help: the cure.
         related: secondary locations.
-        fix: the fix; of alternatives, the one is offered that types and values do not refute.
-        at: the entry, formulas or formula concerned, by default the subject of the check.
-        confidence: by default that of the rule.
-        about: the range of the formula that causes it, by default ``where``.
-        rests_on: the operators whose entries it assumes to be right; it is dropped if they have errors.
-        source: the file of the span, such as a header, by default the derivatives file.
+        fix: the fix, or alternatives; the only one that types and values do not refute is offered.
+        at: the affected entry, formulas or formula, by default the subject of the check.
+        confidence: the confidence, by default that of the rule.
+        about: the range that causes it, by default ``where``.
+        rests_on: the operators whose entries it relies on; it is dropped if they have errors.
+        source: the file of the span, by default the derivatives file.
     """
 
     where: Span
@@ -119,9 +119,9 @@ class Finding(Struct, frozen=True):
 
 
 class Diagnostic(KeyedEquality, Struct, frozen=True):
-    """A finding as formats show it; sorts by path, span, rule and message.
+    """A finding in the form of output formats; sorts by path, span, rule and message.
 
-    ``elsewhere`` is set if it is in another file than the checked one, a header: it belongs to no entry.
+    ``elsewhere`` is set if it is in a header rather than the checked file; then it has no entry.
     """
 
     path: str
@@ -140,7 +140,7 @@ class Diagnostic(KeyedEquality, Struct, frozen=True):
 
     @property
     def subject(self) -> str:
-        """The operator, a dispatch key other than the default, and the key of a formula; empty without an entry."""
+        """The operator, the dispatch key unless it is the default, and the formula's key; empty without an entry."""
         if self.entry is None:
             return ""
         dispatch = [self.dispatch] if self.dispatch not in (None, DEFAULT) else []
@@ -173,15 +173,15 @@ class CrashSite(NamedTuple):
     start: int | None
 
 
-#: Operators, and rules that did not judge their entries.
+#: Groups of operators, each with the rules that did not judge their entries.
 Unjudged: TypeAlias = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 
 
 class Result(Struct, frozen=True):
-    """The findings in one file or in a part of it.
+    """The findings in a file or a part of it.
 
     Attributes:
-        diagnostics: the diagnostics, sorted, each once.
+        diagnostics: the diagnostics, sorted and without duplicates.
         internal_errors: the number of diagnostics about crashes, one for each entry and cause.
         crashed: the checks that crashed.
         unjudged: the rules that did not judge entries, see :meth:`RuleCoverage.unjudged`; None if not computed.

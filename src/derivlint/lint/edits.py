@@ -1,4 +1,4 @@
-"""Fixes that several rules offer."""
+"""Fixes that several rules share."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ Change = tuple[int, int, str]
 
 
 def quote_text(text: str) -> str:
-    """A one-line text as a quoted YAML scalar."""
+    """Format a one-line text as a quoted YAML scalar."""
     if '"' not in text and "\\" not in text:
         return f'"{text}"'
     return "'" + text.replace("'", "''") + "'"
 
 
 def quote_scalar(entry: Entry, node: Scalar, title: str, *, safe: bool = True) -> Fix | None:
-    """The fix that puts a scalar of an entry in quotes, or None if it is quoted already or empty."""
+    """Make a fix that quotes a scalar of an entry; None if it is already quoted or empty."""
     if node.style != "plain" or not node.value or node.tag is not None or "\n" in node.value:
         return None
     return Fix(title, (TextEdit(entry.place(node), quote_text(node.value)),), safe=safe)
 
 
 def schema_fix(entry: Entry, expected: str, *, safe: bool = False, renamed: dict[str, str] | None = None) -> Fix | None:
-    """The fix that replaces an entry's schema, or None if it cannot be replaced by one edit.
+    """Make a fix that replaces an entry's schema; None if one edit does not suffice.
 
     Args:
         entry: the entry.
         expected: the new schema.
         safe: whether the schema is certainly the intended one.
-        renamed: the new names of arguments and returns, which their uses get as well.
+        renamed: the new names of arguments and returns, for renaming their uses.
     """
     name = entry.name
     if name is None or not name.exact or (entry.mapping is not None and entry.mapping.flow):
@@ -48,7 +48,7 @@ def schema_fix(entry: Entry, expected: str, *, safe: bool = False, renamed: dict
     return Fix("write the schema as PyTorch declares it", (edit, *uses), safe=safe)
 
 
-#: The names of variables derived from an argument or output.
+#: The variables derived from an argument or output.
 _DERIVED_NAMES = ("{}", "{}_p", "{}_t", "original_{}", "original_{}_p", "original_{}_t", "grad_{}")
 
 
@@ -69,13 +69,13 @@ def _renamed(entry: Entry, old: str, new: str) -> Iterator[TextEdit]:
 
 
 def formula_edit(formula: DerivativeFormula, start: int, end: int, text: str) -> TextEdit | None:
-    """The edit that replaces ``formula[start:end]``, or None if it cannot be written in the YAML scalar.
+    """Make an edit that replaces ``formula[start:end]``; None if the YAML scalar cannot express it.
 
     Args:
         formula: the key and the formula.
-        start: the offset of the first character in the formula's text.
-        end: the offset after the last.
-        text: the new text, which is escaped for the YAML scalar.
+        start: the start offset in the formula's text.
+        end: the end offset.
+        text: the new text, before escaping.
     """
     value = formula.value
     if not isinstance(value, Scalar):
@@ -87,12 +87,12 @@ def formula_edit(formula: DerivativeFormula, start: int, end: int, text: str) ->
 
 
 def formula_fix(formula: DerivativeFormula, title: str, changes: Iterable[Change], *, safe: bool = False) -> Fix | None:
-    """The fix that makes changes in one formula, see :func:`formulas_fix`."""
+    """Make a fix with changes in one formula, see :func:`formulas_fix`."""
     return formulas_fix(title, [(formula, change) for change in changes], safe=safe)
 
 
 def quoted_formula_fix(formula: DerivativeFormula, title: str, change: Change, *, safe: bool = False) -> Fix | None:
-    """The fix that also quotes a formula: a plain scalar cannot hold the ": " of "a ? b : c"."""
+    """Make a fix that also quotes the formula: a plain scalar cannot contain the ": " of "a ? b : c"."""
     node, (start, end, written) = formula.value, change
     if not isinstance(node, Scalar) or not node.exact or formula.text != node.value:
         return None
@@ -103,10 +103,10 @@ def quoted_formula_fix(formula: DerivativeFormula, title: str, change: Change, *
 
 
 def formulas_fix(title: str, changes: Iterable[tuple[DerivativeFormula, Change]], *, safe: bool = False) -> Fix | None:
-    """The fix that makes changes in several formulas, or None if one of them cannot be written.
+    """Make a fix with changes in several formulas; None if one of them cannot be written.
 
     Args:
-        title: what the fix does, as an imperative.
+        title: the effect, as an imperative.
         changes: the formulas and their changes, which do not overlap.
         safe: whether the fix certainly has the meaning that the author intended.
     """
@@ -116,7 +116,7 @@ def formulas_fix(title: str, changes: Iterable[tuple[DerivativeFormula, Change]]
 
 
 def removal_fix(formula: DerivativeFormula, title: str, *, safe: bool = False) -> Fix | None:
-    """The fix that removes the lines of a formula, or None if something else is on them."""
+    """Make a fix that removes the lines of a formula; None if they contain anything else."""
     mapping = formula.body.mapping
     span = removal(mapping, Pair(formula.key, formula.value)) if mapping is not None else None
     return Fix(title, (TextEdit(span.shift(formula.entry.start), ""),), safe=safe) if span is not None else None

@@ -1,7 +1,7 @@
 """Fingerprints of findings, for baselines and code-quality reports.
 
-A finding is identified by its file, rule, operator, dispatch key, key and marked text, never by lines or messages: the
-identity survives inserted lines, reordered entries, other folding or quotes, and reworded messages.
+A finding is identified by its file, rule, operator, dispatch key, key and marked text, not by lines or messages: the
+identity survives inserted lines, reordered entries, changed folding and quotes, and reworded messages.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import NamedTuple
 from derivlint.lint.diagnostic import Diagnostic
 from derivlint.source import SourceFile
 
-#: The length of a fingerprint in digits.
+#: The number of hexadecimal digits of a fingerprint.
 LENGTH = 32
 
 
 class Identity(NamedTuple):
-    """The identity of a finding; equal findings of one file share it.
+    """The identity of a finding, shared by equal findings in a file.
 
     Attributes:
-        path: the file, with slashes.
+        path: the path of the file, with slashes.
         rule: the rule.
         entry: the operator.
         dispatch: the dispatch key.
@@ -63,16 +63,16 @@ def fingerprints(
     *,
     shown: Callable[[str], str] = str,
 ) -> tuple[str, ...]:
-    """Return a hexadecimal fingerprint for each finding, all different.
+    """Return a unique hexadecimal fingerprint for each finding.
 
-    Equal findings are numbered, so the sequence must be sorted and have all findings of each file.
+    Equal findings are numbered, so the sequence must be sorted and complete for each file.
 
     Args:
         diagnostics: the findings.
         sources: the files by the paths of findings.
         shown: maps the path of a finding to the path in the fingerprint, for example relative to a repository.
     """
-    # a slow import that most formats do not need
+    # a slow import; most formats do not need it
     from hashlib import sha256
 
     counts: Counter[Identity] = Counter()
@@ -86,17 +86,16 @@ def fingerprints(
 
 
 def normalized(text: str) -> str:
-    """Remove YAML layout for comparison: blanks, line ends, quotes, block headers and comments.
+    """Remove YAML layout from a text: blanks, line ends, quotes, block headers and comments.
 
-    ``"grad *  self"``, ``grad * self`` and the same in a block give one text.
+    ``"grad *  self"``, ``grad * self`` and the same in a block become equal.
     """
     if "\n" in text or "\r" in text:
-        # inside quotes a number sign after a blank is not a comment, but dropping the same text on both sides is
-        # harmless
+        # in quotes, a number sign after a blank is not a comment, but dropping it on both sides is harmless
         text = re.sub(r"^[|>][-+0-9]*(?=[ \t]*(?:#.*)?[\r\n])|(?:^|(?<=[ \t\r\n]))#[^\r\n]*", "", text)
     return re.sub(r"\\(?=[\r\n])|[\s\"']", "", text)
 
 
 def portable_path(path: str) -> str:
-    """Normalize a path: with slashes, ``a/b`` for ``./a//b``."""
+    """Normalize a path: ``a/b`` for ``./a//b``, with slashes."""
     return posixpath.normpath(path.replace("\\", "/"))

@@ -1,8 +1,8 @@
 """Trials of fixes before they are offered.
 
-A fix is sound if it leaves no new error of syntax or types, and no formula that values refute; only a safe fix may
-reveal that a formula is wrong that did not compile before. A fix with alternatives is offered if it is the only sound
-one; otherwise a person has to decide. Only entries with fixes are tried, once for the fixes of all their formulas.
+A fix is sound if it introduces no syntax or type error and leaves no formula with refuted values; only a safe fix may
+make a formula compile whose values are then refuted. Of alternatives, the only sound one is offered. All fixes of an
+entry are tried together.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from derivlint.model.model import probe_model
 from derivlint.schema import NativeFunctions
 from derivlint.source import Span
 
-#: The number of trials for an entry; further fixes of a formula are offered once the first ones are applied.
+#: The maximum number of trials for an entry; further fixes are offered once the first ones are applied.
 MAX_TRIALS = 8
-#: The length of the longest entry with fixes.
+#: The maximum length of an entry whose fixes are tried.
 MAX_LENGTH = 20_000
-#: The number of cached trials: while a file is fixed or edited, the same entries are tried repeatedly.
+#: The number of cached trials: during fixing and editing, the same entries are tried repeatedly.
 MAX_RESULTS = 512
 _RESULTS: WeakKeyDictionary[NativeFunctions, dict[str, Counter[Unsound] | None]] = WeakKeyDictionary()
 
-#: The dispatch key and the key of a formula.
+#: A formula by dispatch key and key.
 _Place = tuple[str, str]
 
 
-#: A fix of a formula, or of the names in its key; "none" changes another formula.
+#: The kind of a fix, by what it changes: the formula, or names in its key; "none" for another formula.
 _FixKind = Literal["none", "safe", "guess", "safe names", "names"]
 
 
@@ -54,17 +54,17 @@ def _is_old(mistake: _Remaining) -> bool:
     return not mistake.is_new
 
 
-#: Whether a mistake may remain after a fix, by the kind of fix and whether the mistake is a wrong value.
+#: Whether a mistake may remain after a fix, by kind of fix and whether the mistake is a wrong value.
 _MAY_REMAIN: Mapping[tuple[_FixKind, bool], Callable[[_Remaining], bool]] = {
     ("none", False): _is_old,
     ("none", True): _is_old,
     ("safe", False): _is_old,
-    # a certain fix may reveal that the formula is wrong
+    # a safe fix may reveal that the formula is wrong
     ("safe", True): lambda mistake: not mistake.is_new or not mistake.compiled,
     ("guess", False): _is_old,
     # "self**2 + other**2": after one of two fixes the formula does not compile yet, so its value proves nothing
     ("guess", True): lambda mistake: not mistake.is_new and not mistake.compiles,
-    # a formula under another key has to compile as well
+    # with another key, the formula has to compile
     ("safe names", False): lambda _: False,
     ("safe names", True): lambda mistake: not mistake.compiled,
     ("names", False): lambda _: False,
@@ -78,7 +78,7 @@ def _unfinished(problems: Iterable[Unsound]) -> set[_Place]:
 
 
 class FixCheck:
-    """Tries the fixes of one entry, one fix of each formula at a time."""
+    """Tries the fixes of an entry, one fix per formula at a time."""
 
     def __init__(self, model: Model, entry: Entry) -> None:
         self._model = model
@@ -89,19 +89,19 @@ class FixCheck:
         formulas = sorted((formula.value_span, (formula.body.key, formula.key_text)) for formula in entry.formulas)
         self._formulas = formulas
         self._starts = [span.start for span, _ in formulas]
-        # names may be a guess; the rest of a schema is as PyTorch declares it
+        # names in a key may be a guess, but schemas are as PyTorch declares them
         self._names = [formula.key_span for formula in entry.formulas]
         if entry.name is not None:
             self._names.append(entry.place_in(entry.name, 0, max(entry.name.value.find("("), 0)))
 
     def chosen(self, alternatives: Sequence[Sequence[Fix]]) -> list[Fix | None]:
-        """Return the sound fix of each group of alternatives, or None if there is none or several."""
+        """Return the only sound fix of each group of alternatives, or None."""
         unsound = self._unsound([fix for fixes in alternatives for fix in fixes])
         sound = [[fix for fix in fixes if fix not in unsound] for fixes in alternatives]
         return [fixes[0] if len(fixes) == 1 else None for fixes in sound]
 
     def _unsound(self, fixes: Iterable[Fix]) -> set[Fix]:
-        """Return the fixes of an entry that make or leave a formula wrong, or that could not be tried."""
+        """Return the fixes that introduce or leave a mistake, or could not be tried."""
         batches: list[dict[_Place, Fix]] = []
         unsound: set[Fix] = set()
         for fix in dict.fromkeys(fixes):
@@ -119,7 +119,7 @@ class FixCheck:
         return unsound.union(*map(self._unsound_together, batches))
 
     def _unsound_together(self, batch: Mapping[_Place, Fix]) -> set[Fix]:
-        """Return the unsound ones among fixes of different formulas."""
+        """Return the unsound fixes among fixes of different formulas."""
         before = self._problems(self._text)
         edits = [edit for fix in set(batch.values()) for edit in fix.edits]
         parts: list[str] = []
@@ -129,7 +129,7 @@ class FixCheck:
             end = edit.span.start - self._range.start
         after = self._problems(self._text[:end] + "".join(reversed(parts)))
         if before is None or after is None:
-            # the entry cannot be isolated from its file; a fix that breaks the YAML is never written
+            # the entry cannot be isolated; a fix that breaks the YAML is never written anyway
             return set()
         unsound: set[Fix] = set()
         uncompiled, unfinished = _unfinished(before), _unfinished(after)
@@ -138,7 +138,7 @@ class FixCheck:
             fix = batch.get(place)
             remaining = _Remaining(after[item] > before[item], place not in uncompiled, place not in unfinished)
             if item.kind != "name" and not _MAY_REMAIN[self._kind(fix), item.kind == "value"](remaining):
-                # a formula under a new key belongs to a fix of keys
+                # attribute a formula under a new key to the fixes of keys
                 unsound |= {fix} if fix is not None else set(batch.values())
         return unsound
 

@@ -1,4 +1,4 @@
-"""Applies fixes to a text: each entirely or not at all, skipping fixes that touch applied ones."""
+"""Apply fixes to a text: each completely or not at all; fixes that touch applied ones are skipped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 from derivlint.lint.diagnostic import Diagnostic, TextEdit
 from derivlint.source import SourceFile, Span
 
-#: An edit as sorted: by start, end and text.
+#: An edit: start, end and text.
 _Edit = tuple[int, int, str]
 
 
@@ -19,7 +19,7 @@ class FixOutcome(Struct, frozen=True):
     """A text with fixes applied.
 
     Attributes:
-        text: the new text, unchanged outside of the edits.
+        text: the new text.
         applied: the diagnostics with applied fixes, by position.
         skipped: the diagnostics whose fixes touch applied ones.
         edits: the applied edits, sorted and disjoint.
@@ -32,17 +32,17 @@ class FixOutcome(Struct, frozen=True):
 
 
 def fixable(diagnostic: Diagnostic, unsafe: bool = False) -> bool:
-    """Whether a diagnostic has a fix that is safe, or any fix with ``unsafe``."""
+    """Whether a diagnostic has a safe fix, or any fix if ``unsafe``."""
     return diagnostic.fix is not None and (diagnostic.fix.safe or unsafe)
 
 
 def apply_fixes(source: SourceFile, diagnostics: Sequence[Diagnostic], *, unsafe: bool = False) -> FixOutcome:
-    """Apply the fixes of diagnostics; of two that touch, the one that begins first.
+    """Apply the fixes of diagnostics; of two that touch, the first.
 
     Args:
         source: the file; diagnostics of other files are ignored.
         diagnostics: the diagnostics, in any order.
-        unsafe: whether to apply unsafe fixes as well.
+        unsafe: whether to apply unsafe fixes too.
     """
     candidates = [
         (sorted((edit.span.start, edit.span.end, edit.text) for edit in item.fix.edits), item)
@@ -54,13 +54,13 @@ def apply_fixes(source: SourceFile, diagnostics: Sequence[Diagnostic], *, unsafe
     applied: list[Diagnostic] = []
     skipped: list[Diagnostic] = []
     for edits, item in sorted(candidates, key=lambda candidate: (candidate[0][:1], candidate[1])):
-        # a fix without effect would be applied forever
+        # a fix without effect would be reapplied forever
         if all(source.text[start:end] == text for start, end, text in edits):
             continue
-        # two fixes may share an edit, such as the declaration that both need
+        # fixes may share edits, such as a declaration that both need
         new = [edit for edit in dict.fromkeys(edits) if edit not in seen]
         entangled = any(_touches(first, second) for first, second in pairwise(edits))
-        # applied edits are disjoint, so that only the neighbours of a new one matter
+        # applied edits are disjoint, so only the neighbours of a new one matter
         places = [(edit, bisect_left(made, edit)) for edit in new]
         neighbours = ((edit, near) for edit, at in places for near in made[max(0, at - 1) : at + 1])
         if entangled or any(_touches(*sorted(pair)) for pair in neighbours):
@@ -85,7 +85,7 @@ def apply_fixes(source: SourceFile, diagnostics: Sequence[Diagnostic], *, unsafe
 
 
 class OffsetMap:
-    """Maps offsets of a text to the edited text; the edits are sorted and disjoint."""
+    """A map from offsets of a text to offsets of the edited text; edits are sorted and disjoint."""
 
     def __init__(self, edits: Sequence[TextEdit]) -> None:
         self._edits = edits
@@ -94,10 +94,10 @@ class OffsetMap:
         self._shifts = list(accumulate(len(edit.text) - (edit.span.end - edit.span.start) for edit in edits))
 
     def to(self, offset: int) -> int:
-        """Map an offset to the new text; offsets in a replaced range to its beginning."""
+        """Map an offset; offsets in a replaced range map to its start."""
         index = bisect_right(self._starts, offset) - 1
         if index >= 0 and self._edits[index].span == (offset, offset):
-            # an insertion at the offset goes after it
+            # an insertion at the offset comes after it
             index -= 1
         if index < 0:
             return offset

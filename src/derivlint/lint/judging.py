@@ -1,8 +1,8 @@
-"""The decorator of checks, which declares their parameters by types: ``@judges(Entry, Model)``.
+"""The decorator of checks, ``@judges(Entry, Model)``, which declares parameters by type.
 
 The first type is the subject of the check, the others are further arguments: the model of the file, the options of the
-rule. Type checkers compare them with the parameters of the function. This module imports the model; commands without a
-model only import :mod:`derivlint.lint.rule`.
+rule. Type checkers compare the types with the function's parameters. This module imports the model; commands that need
+none import only :mod:`derivlint.lint.rule`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from derivlint.model.generated.typing import FormulaProblem
 Subject = TypeVar("Subject", Model, Entry, DispatchBody, DerivativeFormula, FormulaProblem, SuppressionsInUse)
 NodeType = TypeVar("NodeType", bound=Node)
 
-#: The subjects of checks by type, as the engine names them; any other type is a kind of node.
+#: The targets of checks by type; any other type is a kind of syntax node.
 _TARGETS: dict[type, Target] = {
     Model: "model",
     Entry: "entry",
@@ -62,9 +62,10 @@ def judges(
     """Declare the subject of a check.
 
     Args:
-        subject: the type of the first argument; for a kind of syntax node, the formula is a further argument.
+        subject: the type of the first argument.
         needs: the types of the other arguments: ``Model``, ``Options``, and for nodes ``DerivativeFormula``.
-        kinds: the kinds of type problems, in written formulas only; by default all, also in generated formulas.
+        kinds: the kinds of type problems to check, in written formulas; by default all kinds, in generated formulas
+            too.
     """
     target: Target = _TARGETS.get(subject, "node")
     subjects = (subject,) if target == "node" else tuple(kinds)

@@ -1,4 +1,4 @@
-"""Groups of rules, which are selected, ignored and given severities like rules; and the options of rules."""
+"""Groups of rules, which are selected, ignored and given severities like rules; options of rules."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-#: The value of an option; strings in a list are names of functions or arguments, or patterns.
+#: The value of an option; a list has names of functions or arguments, or patterns.
 OptionValue = bool | int | str | tuple[str, ...]
 
 
 class Option(Struct, frozen=True):
-    """One option of a rule.
+    """An option of a rule.
 
     Attributes:
         name: its key in the configuration, in kebab case.
-        default: its default, whose type is that of the option.
+        default: its default, which has the option's type.
         doc: its effect, as a phrase.
-        minimum: the smallest number.
-        choices: the possible strings; empty for any.
+        minimum: the minimum of a number.
+        choices: the valid strings; empty for any.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Option(Struct, frozen=True):
 
 
 class Options:
-    """The values of a rule's options; undeclared ones raise ``KeyError``."""
+    """The values of a rule's options; undeclared names raise ``KeyError``."""
 
     __slots__ = ("_values",)
 
@@ -39,7 +39,7 @@ class Options:
 
     @classmethod
     def of(cls, options: tuple[Option, ...]) -> Options:
-        """The defaults of options."""
+        """Make options with their defaults."""
         return cls({option.name: option.default for option in options})
 
     def changed(self, values: Mapping[str, OptionValue]) -> Options:
@@ -77,11 +77,11 @@ class Options:
         return value
 
     def lists(self, name: str, word: str) -> bool:
-        """Whether a list of names or patterns, such as ``my_*``, holds a word."""
+        """Whether a list of names or patterns, such as ``my_*``, matches a word."""
         names = self.names(name)
         if not names:
             return False
-        # most runs configure nothing; fnmatch is imported on demand
+        # fnmatch is imported on demand: most runs configure nothing
         from fnmatch import fnmatchcase
 
         return any(fnmatchcase(word, pattern) for pattern in names)
@@ -112,7 +112,7 @@ Group: TypeAlias = Literal[
     "yaml",
 ]
 
-#: The topic of each group, in listing order: from the file to the values.
+#: The topic of each group, in listing order, from files to values.
 GROUPS: dict[Group, str] = {
     "yaml": "the file and its entries as YAML",
     "schema": "the operator that an entry is about",

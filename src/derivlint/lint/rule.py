@@ -1,4 +1,4 @@
-"""A rule: a module with a docstring, cases and one ``check``."""
+"""Rules: modules with a docstring, cases and one ``check``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from derivlint.lint.engine.precedence import SupersededBy
 from derivlint.lint.option import Group, Option, Options, OptionValue
 
 if TYPE_CHECKING:
-    # rule names are needed without a model
+    # imported for types only: listing rules needs no model
     from derivlint.cpp.problem import TypeProblemKind
 
 #: The subject of a check: the file, an entry, the formulas of a dispatch key, a formula with its key, a node of a
@@ -29,7 +29,7 @@ class Check(Struct, frozen=True):
     Attributes:
         target: its subject.
         needs: its further arguments: ``model``, ``options``.
-        kinds: the kinds of nodes or of problems that it checks.
+        kinds: the kinds of nodes or problems that it checks.
         find: the function.
     """
 
@@ -46,11 +46,11 @@ class RuleMeta(Struct, frozen=True):
         severity: the severity of its findings.
         group: its topic, one of ``GROUPS``.
         confidence: the confidence of its findings.
-        since: the first version of derivlint that has it.
+        since: the first version of derivlint with it.
         checks: the ids of the torchgen checks, or missing checks, that it covers.
         status: ``stable``, or ``preview`` for a rule that must be enabled explicitly.
         options: its options; its ``check`` takes their values as its last argument.
-        reads: the depth of analysis that it needs; entries that cannot be analyzed to it count as not judged.
+        reads: the depth of analysis that it needs; entries that do not allow it count as not judged.
         compares: whether its findings in an entry may depend on other entries.
         yields_to: the rules whose findings supersede its own, see :mod:`derivlint.lint.engine.precedence`.
     """
@@ -79,8 +79,7 @@ class Invalid(Struct, frozen=True):
         at: the span, ``line:column-endcolumn`` or ``line:column-endline:endcolumn``.
         message: the message.
         help: the help; not compared if None.
-        fixed: the text after the fix, or only the line of the span if it does not end with a line break; None without a
-            fix.
+        fixed: the text after the fix, or only the line of the span if it has no line end; None without a fix.
         natives: native functions in addition to the bundled index.
         header: a C++ header in addition to PyTorch's; ``at`` is a span in it.
         bodies: a C++ source with the bodies of functions; ``at`` is a span in it.
@@ -98,7 +97,7 @@ class Invalid(Struct, frozen=True):
     also: tuple[str, ...] = ()
 
     def written_out(self, example: str) -> Invalid:
-        """The case with all defaults filled in.
+        """Fill in all defaults of the case.
 
         Args:
             example: the first example of the rule's docstring.
@@ -121,11 +120,11 @@ class Rule(Struct, frozen=True, dict=True):
         meta: its metadata.
         target: the subject of its check, see :data:`Target`.
         check: the function of the check.
-        valid: texts without findings, those below "Instead" in its docstring among them.
+        valid: texts without findings, including those under "Instead" in its docstring.
         invalid: texts with one finding each.
         options: the values of its options.
         needs: the further arguments of the check.
-        kinds: the kinds of nodes or of problems that are checked; empty for all.
+        kinds: the kinds of nodes or problems to check; empty for all.
     """
 
     name: str
@@ -142,27 +141,27 @@ class Rule(Struct, frozen=True, dict=True):
 
     @property
     def fixable(self) -> bool:
-        """Whether some finding of the rule has a fix."""
+        """Whether any finding of the rule has a fix."""
         return any(case.fixed is not None for case in self.invalid)
 
     @property
     def reads(self) -> AnalysisDepth:
-        """The depth of analysis that the rule reads."""
+        """The depth of analysis that the rule needs."""
         return self.meta.reads
 
     def bound(self, model: object) -> tuple[Callable[..., Iterable[Finding]], tuple[object, ...]]:
-        """The function of the check, and its further arguments."""
+        """The function of the check with its further arguments."""
         if not self.needs:
             return self.check, ()
         return self.check, tuple(model if name == "model" else self.options for name in self.needs)
 
     def configured(self, values: Mapping[str, OptionValue]) -> Rule:
-        """The rule with other values for some of its options."""
+        """A copy of the rule with other values for some options."""
         return replace(self, options=self.options.changed(values)) if values else self
 
 
 def rule_from_module(name: str, module: ModuleType) -> Rule:
-    """Load the rule that a module defines."""
+    """Load the rule defined in a module."""
     doc = module.__doc__ or ""
     example = next(iter(doc_examples(doc, "Example")), "")
     check: Check = module.check

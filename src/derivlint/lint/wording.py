@@ -1,4 +1,4 @@
-"""Wording shared by the messages of rules."""
+"""Formatting of names and lists in messages, and suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from functools import lru_cache
 
 #: The maximum number of suggestions for a misspelt name.
 MANY_NEAR = 4
-#: Tuples of at least this size are the names of all operators or functions, and are indexed once.
+#: The minimum size of tuples of names that are indexed and cached, such as all operators or functions.
 MANY = 1000
-#: Longer words are not treated as misspelt operator names.
+#: The maximum length of words that are treated as misspelt names.
 LONGEST = 1000
 
 
 def distance(a: str, b: str, limit: int) -> int:
-    """Return the edit distance of two words, or ``limit + 1`` if it is larger; a swap of neighbours is one edit."""
+    """Return the edit distance, or ``limit + 1`` if it is larger; swapping adjacent letters is one edit."""
     if abs(len(a) - len(b)) > limit:
         return limit + 1
     if not a:
@@ -43,15 +43,15 @@ def distance(a: str, b: str, limit: int) -> int:
 
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:
-    """The first of the candidates that are nearest to a misspelt name, or None if none is near."""
+    """The first of the candidates nearest to a misspelt name, or None."""
     return next(iter(nearest_names(name, candidates)), None)
 
 
 def nearest_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
-    """The candidates nearest to a misspelt name, those without new letters first, then alphabetically.
+    """The candidates nearest to a misspelt name: first those without new letters, then alphabetically.
 
-    A third of the letters may differ, at most three. Of equally near names, anagrams win ("sihn" is "sinh" rather than
-    "sign").
+    At most a third of the letters may differ, and at most three. Among equally near names, anagrams win ("sihn" is
+    "sinh" rather than "sign").
     """
     if len(name) > LONGEST:
         return ()
@@ -77,12 +77,12 @@ def nearest_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
             nearest, best, limit = [], rank, rank[0]
         if rank == best and rank[0] <= limit:
             nearest.append(candidate)
-    # the in-place form of an operator is equally near
+    # drop the in-place form of an operator, which is equally near
     return tuple(candidate for candidate in nearest if candidate[-1:] != "_" or candidate[:-1] not in nearest)
 
 
 def _arranged(candidates: Iterable[str]) -> dict[int, list[tuple[str, str, int]]]:
-    """Group names by the length of their lower-case form; each is stored with that form and its letters."""
+    """Group names by length of their lower-case form, each with that form and its letters."""
     arranged: dict[int, list[tuple[str, str, int]]] = {}
     for candidate in set(candidates):
         lowered, letters = _letters(candidate)
@@ -101,7 +101,7 @@ THIRD = FIRST << 128
 
 @lru_cache(maxsize=8192)
 def _letters(name: str) -> tuple[str, int]:
-    """A name in lower case, and its letters as bits, each up to three times: an edit removes at most one."""
+    """The lower-case form of a name and its letters as bits, up to three of each: an edit removes at most one."""
     lowered = name.lower()
     bits = 0
     for char in lowered:
@@ -113,18 +113,18 @@ def _letters(name: str) -> tuple[str, int]:
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
-    """The question "did you mean ...", or None if nothing is near."""
+    """The question "did you mean ...", or None if no candidate is near."""
     near = nearest_names(name, candidates)
     return f"did you mean {quoted_list(near[:MANY_NEAR], 'or')}?" if near else None
 
 
 def quoted(name: str) -> str:
-    """A name in the quotes that all messages use."""
+    """Quote a name as all messages do."""
     return f'"{name}"'
 
 
 def quoted_list(names: Sequence[str], word: str = "and") -> str:
-    """Names in quotes as a list in prose: ``"a", "b" and "c"``."""
+    """Format a list of quoted names: ``"a", "b" and "c"``."""
     quotes = [quoted(name) for name in names]
     if len(quotes) < 2:
         return "".join(quotes)
@@ -132,12 +132,12 @@ def quoted_list(names: Sequence[str], word: str = "and") -> str:
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:
-    """A number with its noun: ``1 output``, ``2 outputs``."""
+    """Format a number with its noun: ``1 output``, ``2 outputs``."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def listed(noun: str, names: Sequence[str]) -> str:
-    """List names as a sentence: ``the outputs are "a" and "b"``, or ``there is no output``."""
+    """Format names as a sentence: ``the outputs are "a" and "b"``, or ``there is no output``."""
     if not names:
         return f"there is no {noun}"
     return f"the {noun} is {quoted(names[0])}" if len(names) == 1 else f"the {noun}s are {quoted_list(names)}"

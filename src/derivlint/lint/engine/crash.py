@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from derivlint.model import Entry
 
 INTERNAL_ERROR = "internal-error"
-#: Errors raised at an arbitrary place: the call that reached a limit.
+#: Errors of exhausted limits, which are raised at arbitrary locations.
 _OF_LIMITS = (RecursionError, MemoryError)
-#: Attributes from objects of the model, or facts about them, to their entry.
+#: Attributes that lead from objects of the model, or facts about them, to their entry.
 _TO_ENTRY = ("entry", "written", "body", "formula", "interpretation", "evaluation")
 _DEPTH = 4
 
@@ -27,10 +27,10 @@ class Crash(Struct, frozen=True):
 
     Attributes:
         rule: the rule.
-        target: the entry, formulas, formula or suppression that it checked; None for the file as a whole.
+        target: the checked entry, formulas, formula or suppression; None for the file.
         entry: the entry of the target.
         error: the exception.
-        where: the place of the target.
+        where: the span of the target.
     """
 
     rule: str
@@ -41,12 +41,12 @@ class Crash(Struct, frozen=True):
 
     @property
     def crashed(self) -> CrashSite:
-        """The rule and the entry on which it crashed."""
+        """The rule and the entry of the crash."""
         return CrashSite(self.rule, self.entry.span.start if self.entry is not None else None)
 
     @property
     def cause(self) -> tuple[object, ...]:
-        """The key that crashes with one cause share: rules that need the same fact crash in the same place."""
+        """The key shared by crashes with one cause: rules that need the same fact crash at the same location."""
         kind = type(self.error)
         if issubclass(kind, _OF_LIMITS):
             return (kind,)
@@ -57,7 +57,7 @@ class Crash(Struct, frozen=True):
 
 
 def entry_of(item: object, depth: int = _DEPTH) -> Entry | None:
-    """The entry of an object of a model or of a fact about one, or None."""
+    """The entry of a model object or of a fact about one, or None."""
     from derivlint.model import Entry
 
     if isinstance(item, Entry):
@@ -67,7 +67,7 @@ def entry_of(item: object, depth: int = _DEPTH) -> Entry | None:
     for name in _TO_ENTRY:
         try:
             inner = getattr(item, name, None)
-        except Exception:  # the property may be the crashing fact
+        except Exception:  # the property itself may crash
             continue
         entry = entry_of(inner, depth - 1) if inner is not None else None
         if entry is not None:
@@ -76,7 +76,7 @@ def entry_of(item: object, depth: int = _DEPTH) -> Entry | None:
 
 
 def place_of(target: object) -> Span:
-    """The span of an entry, or of the key of formulas or of one formula."""
+    """The span of an entry, or of the key of formulas or of a formula."""
     from derivlint.model import DerivativeFormula, DispatchBody, Entry
     from derivlint.model.generated.typing import FormulaProblem
 
@@ -90,13 +90,13 @@ def place_of(target: object) -> Span:
 
 
 def diagnostics_of(crashes: Iterable[Crash], path: str) -> Iterator[Diagnostic]:
-    """One diagnostic for each entry and cause, which names the rules.
+    """Make one diagnostic for each entry and cause, which names the rules.
 
     Args:
         crashes: the crashes, in the order of the run.
         path: the path of the file.
     """
-    # without crashes no model is needed: results are read from the cache
+    # imported late: cached results without crashes need no model
     from derivlint.lint.engine.ownership import names_of
 
     groups: dict[tuple[object, ...], list[Crash]] = {}

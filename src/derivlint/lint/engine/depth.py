@@ -1,7 +1,7 @@
-"""The depth to which rules analyze formulas, and to which the formulas of an entry can be analyzed.
+"""The depth of analysis that rules need, and that the formulas of an entry allow.
 
-Rules are silent if a schema is unknown, a formula does not parse, or the type of a part is unknown: then a rule has not
-judged the entry.
+A rule does not judge an entry whose schema is unknown, whose formula does not parse, or whose types are unknown, if it
+needs them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class AnalysisDepth(IntEnum):
-    """Levels of analysis, each on top of the one before."""
+    """Levels of analysis; each includes the levels before."""
 
-    #: the operator or the form of the entry is unknown
+    #: none: the operator or the form of the entry is unknown
     NOTHING = 0
     #: keys, names and syntax trees of an entry with a known operator
     FORM = 1
@@ -29,11 +29,11 @@ class AnalysisDepth(IntEnum):
 
 
 def depth_at(model: Model, index: int) -> AnalysisDepth:
-    """The depth to which the formulas of an entry can be analyzed."""
+    """The depth to which an entry's formulas can be analyzed."""
     try:
         return AnalysisDepth(model.entry_fact(_depth, index))
     except Exception:
-        # rules that need the same facts crashed as well, and were reported
+        # rules that need the same facts crashed too, and were reported
         return AnalysisDepth.NOTHING
 
 

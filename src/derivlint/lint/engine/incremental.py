@@ -1,4 +1,4 @@
-"""Checking a text with the memos of earlier ones; see :mod:`derivlint.lint.engine` for the terms."""
+"""Incremental checks with the memos of earlier texts; see :mod:`derivlint.lint.engine` for the terms."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from derivlint.model.memos import EntryKey, EntryMemos, Memo
 from derivlint.source import Span
 from derivlint.yaml_reader.split import SplitDocument
 
-#: From this number of entries on they are checked rule by rule, see :meth:`Checker.entries`.
+#: The minimum number of entries that are checked rule by rule, see :meth:`Checker.entries`.
 BATCH = 200
 
 
-#: Maps a span to another text, or to None if it is gone.
+#: A map of spans to another text; None for a removed span.
 Move = Callable[[Span], Span | None]
 
 
 class Cancelled(BaseException):
-    """The check was cancelled; a BaseException, so that no rule catches it."""
+    """The check was cancelled; a BaseException, so that rules do not catch it."""
 
 
 class EntryResult(Struct, frozen=True, gc=False):
-    """Findings in one entry, if no check crashed.
+    """The findings in an entry, if no check crashed.
 
     Attributes:
-        findings: the findings before precedence, at their places in the checked text.
+        findings: the findings before precedence, with spans in the checked text.
         start: the offset of the entry in that text.
-        anchors: the other entries that spans are in, with their own spans in that text.
+        anchors: the other entries that contain spans, with their spans in that text.
     """
 
     findings: tuple[RawFinding, ...]
@@ -50,7 +50,7 @@ class CheckedText(Struct, frozen=True):
     Attributes:
         model: its model.
         result: the findings of all rules except those about suppressions.
-        checked: how many entries were checked; the others have their old results.
+        checked: the number of entries that were checked; the others have memoized results.
     """
 
     model: Model
@@ -59,15 +59,15 @@ class CheckedText(Struct, frozen=True):
 
 
 def check_text(model: Model, rules: Iterable[Rule], *, stop: Callable[[], bool] | None = None) -> CheckedText:
-    """Check a text, with the memos that its model was built with.
+    """Check a text with the memos that its model was built with.
 
     Args:
         model: a model of the text.
         rules: the rules, which must be the same for the same memos.
-        stop: returns whether the check is cancelled, called before each entry; None for never.
+        stop: returns whether the check is cancelled; called before each entry.
 
     Raises:
-        Cancelled: the check was cancelled; the memos have the results so far.
+        Cancelled: the check was cancelled; results so far are in the memos.
     """
     return _Check(model, Checker(model, rules), stop).run()
 
@@ -86,13 +86,13 @@ class _Check:
         self.positions = {record.key: position for position, record in enumerate(model.records)}
 
     def run(self) -> CheckedText:
-        """Check the file, and the entries without a valid memo."""
+        """Check the file, and all entries without a valid memo."""
         entries = self.checker.judged_entries
         positions = range(len(entries))
         recalled = [self.recalled(position) if self.model.records else None for position in positions]
         to_check = [position for position, findings in enumerate(recalled) if findings is None]
         parts = [self.file()]
-        # a cancellable check goes entry by entry
+        # a cancellable check proceeds entry by entry
         if self.stop is None and len(to_check) >= BATCH:
             checked = self.checker.entries([entries[position] for position in to_check])
         else:
@@ -110,7 +110,7 @@ class _Check:
         return entry
 
     def file(self) -> EntryFindings:
-        """Findings of rules for the file as a whole; memoized only if there are none, since spans move."""
+        """The findings of file-wide rules; memoized only if there are none, since spans move."""
         memos = self.model.memos
         has_problems = bool(self.model.document.problems)
         memo = memos.file if memos is not None and not has_problems else None
@@ -123,7 +123,7 @@ class _Check:
         return findings
 
     def recalled(self, position: int) -> EntryFindings | None:
-        """Findings of a valid memo of the entry at a position, or None if it has to be checked."""
+        """The findings in a valid memo of the entry at a position; None if it has to be checked."""
         record = self.model.records[position]
         for memo in record.results:
             if not self.holds(record, memo):
@@ -143,14 +143,14 @@ class _Check:
         return None
 
     def holds(self, record: EntryMemos, memo: Memo[EntryResult]) -> bool:
-        """Whether a memo is valid; answers unchanged since the previous text are not compared again."""
+        """Whether a memo is valid; answers that cannot have changed are not compared."""
         is_newest = memo is record.results[0] and record.verified_at == self.revision - 1
         if is_newest and self.uncertain is not None and self.uncertain.isdisjoint(memo.reads):
             return True
         return self.model.holds(memo)
 
     def remember(self, position: int, findings: EntryFindings) -> None:
-        """Add a memo of the findings in an entry, unless they have spans that cannot be mapped."""
+        """Add a memo of the findings in an entry unless a span cannot be mapped."""
         own = self.spans[position]
         anchors: dict[EntryKey, Span] = {}
         for place in chain.from_iterable(map(places_of_finding, findings.findings)):
@@ -166,7 +166,7 @@ class _Check:
         record.verified_at = self.revision
 
     def move(self, result: EntryResult, position: int) -> Move:
-        """Return the map from spans of a result to this text; None for spans in a removed entry."""
+        """Return the map from spans of a result to this text; it returns None for spans in a removed entry."""
         text, _ = self.model.records[position].key
         offset = self.spans[position].start - result.start
         own = Span(result.start, result.start + len(text))
@@ -191,7 +191,7 @@ def _start(span: Span) -> int:
 
 
 def moved_finding(finding: RawFinding, move: Move) -> RawFinding | None:
-    """Map the spans of a finding to another text; None if one of them is gone."""
+    """Map the spans of a finding to another text; None if one of them was removed."""
     moved = _moved_diagnostic(finding.diagnostic, move)
     about = move(finding.about) if finding.about is not None else None
     if moved is None or (about is None and finding.about is not None):

@@ -1,4 +1,4 @@
-"""Entries by offset and by name, and the entry of a diagnostic."""
+"""Entries by offset and name, and the entry of a diagnostic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from derivlint.yaml_reader.split import SplitDocument
 
 
 def names_of(item: object) -> tuple[str | None, str | None, str | None]:
-    """The operator, dispatch key and key of a model object, each possibly None."""
+    """The operator, dispatch key and key of a model object; None for those it lacks."""
     if isinstance(item, DerivativeFormula):
         return item.entry.operator, item.body.key, item.key_text
     if isinstance(item, DispatchBody):
@@ -21,7 +21,7 @@ def names_of(item: object) -> tuple[str | None, str | None, str | None]:
 
 
 class EntryFinder:
-    """Finds entries of a file by offset and by name."""
+    """Finds entries by offset and by name."""
 
     def __init__(self, model: Model) -> None:
         document = model.document
@@ -34,7 +34,7 @@ class EntryFinder:
             self._entries, self._starts = model.all_entries, document.starts
             self._named = lambda name: next(iter(model.entries_in(BY_OPERATOR, name)), None)
         else:
-            # an aliased entry has the span of its anchor, so spans may repeat and be out of order
+            # an aliased entry has its anchor's span, so spans may repeat and be unordered
             self._entries = sorted(model.all_entries, key=_start)
             self._starts = [*map(_start, self._entries)]
             by_name: dict[str, Entry] = {}
@@ -44,7 +44,7 @@ class EntryFinder:
             self._named = by_name.get
 
     def at(self, offset: int) -> Entry | None:
-        """The entry that holds a character."""
+        """The entry that contains a character."""
         index = bisect_right(self._starts, offset) - 1
         if index < 0:
             return None
@@ -52,13 +52,13 @@ class EntryFinder:
         return entry if _start(entry) <= offset < max(entry.span.end, _start(entry) + 1) else None
 
     def behind(self, offset: int) -> Entry | None:
-        """The first entry that begins after a character."""
+        """The first entry that starts after a character."""
         index = bisect_right(self._starts, offset)
         near = self._entries[max(index - 1, 0) : index + 1]
         return next((entry for entry in near if _start(entry) > offset), None)
 
     def owner(self, diagnostic: Diagnostic) -> Entry | None:
-        """The entry of a diagnostic; if several have its name, the one at its place."""
+        """The entry of a diagnostic; of several with its name, the one at its span."""
         if diagnostic.elsewhere:
             return None
         around = self.at(diagnostic.span.start)

@@ -1,9 +1,9 @@
-"""Precedence of rules: findings that follow from others are dropped, so that one mistake gives one diagnostic.
+"""Precedence of rules: findings that follow from others are dropped, so that each mistake has one diagnostic.
 
-A rule declares what it yields to, ``META.yields_to``; no rule reads the findings of another one. As declared, a finding
-is dropped for a finding of such a rule whose range in the formula overlaps, or that is in the same formula or entry. A
-finding that relies on other formulas or entries is dropped if those are wrong. The remaining finding gets the greater
-severity and confidence of the two.
+Rules declare in ``META.yields_to`` which rules supersede them; no rule reads the findings of another. A finding is
+dropped if a superseding finding overlaps its range, or is in the same formula or entry, as declared. A finding that
+relies on other formulas or entries is dropped if those have errors. The remaining finding gets the greater severity and
+confidence.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from derivlint.source import Span
 
 
 class Within(Enum):
-    """The scope in which a finding supersedes another one."""
+    """The scopes in which findings supersede others."""
 
-    #: at an overlapping range of the same entry
+    #: in an overlapping range of the same entry
     RANGE = "range"
-    #: anywhere at the same key and formula
+    #: anywhere in the same key or formula
     FORMULA = "formula"
     #: anywhere in the entry
     ENTRY = "entry"
-    #: in the entry, the entries of its operator's other forms, and those that the finding relies on
+    #: in the entry, in entries of its operator's other forms, and in those that the finding relies on
     OPERATOR = "operator"
 
 
 class SupersededBy(Struct, frozen=True):
-    """Rules whose findings supersede those of a rule.
+    """A declaration that findings of some rules supersede those of another.
 
     Attributes:
-        rules: the names of these rules.
+        rules: the names of the superseding rules.
         reason: the reason.
-        within: the scope in which they do.
-        joins: whether their findings state the same fact more exactly, and get its severity and confidence.
+        within: the scope.
+        joins: whether superseding findings state the same fact more exactly, and take over severity and confidence.
     """
 
     rules: tuple[str, ...]
@@ -117,10 +117,10 @@ UNTYPED = (
     "wrong-result-type",
     "wrong-saved-expression",
 )
-#: Illegal sizes only affect findings about formulas derived from the backward formula.
+#: The rule about illegal sizes, which only supersedes findings about formulas derived from the backward formula.
 ILLEGAL_SIZES = "illegal-operand-shapes"
 MADE_OF_BACKWARD = frozenset({"wrong-auto-element-wise", "wrong-auto-linear"})
-#: Rules about the value or the key of a formula: findings that rely on such a formula are dropped.
+#: Rules about the value or key of a formula, which supersede findings that rely on the formula.
 MISLEADING = frozenset(
     {
         *UNREADABLE,
@@ -164,7 +164,7 @@ WITHOUT_NAME = SupersededBy(
 CONFLICT = SupersededBy(
     ("mixed-grad-and-grads", "mixed-named-gradient"), "it is not known which gradients are meant", Within.ENTRY
 )
-#: A key or formula that belongs to the next entry, whose name is missing.
+#: For keys and formulas that belong to the next entry, whose name is missing.
 JOINED_ENTRIES = SupersededBy(
     ("argument-in-two-keys", "duplicate-yaml-key"),
     "the formulas of another entry may follow without its name",
@@ -197,12 +197,12 @@ UNKNOWN_OUTPUTS = SupersededBy(
     ("missing-forward-output",), "it is not known which outputs are meant to be differentiable", Within.ENTRY
 )
 UNREAD = SupersededBy(
-    # the text before a trailing semicolon is read
+    # the text before a trailing semicolon is parsed
     tuple(name for name in UNREADABLE if name != "trailing-semicolon"),
     "what cannot be read has neither names nor types",
     Within.FORMULA,
 )
-#: For findings about formulas that C++ cannot read, or reads differently.
+#: For findings about formulas that are invalid in C++ or have another meaning.
 PYTHON = SupersededBy(("python-in-formula",), "the formula is written in Python", Within.FORMULA)
 UNCOMPILED = SupersededBy((*UNREADABLE, *UNNAMED, *UNTYPED), "what does not compile has no meaning", Within.FORMULA)
 UNCOMPILED_BESIDE = SupersededBy(
@@ -213,7 +213,7 @@ UNCOMPILED_BESIDE = SupersededBy(
 UNNAMED_HERE = SupersededBy((*UNREADABLE, *UNNAMED), "a name is reported where it comes first", Within.FORMULA)
 UNCOMPILED_HERE = SupersededBy((*UNREADABLE, *UNNAMED, *UNTYPED), "what does not compile has no meaning")
 
-#: Rules about formulas that are not linear; linearity comes before values.
+#: Rules about nonlinear formulas; linearity takes precedence over values.
 NOT_LINEAR = (
     "affine-gradient",
     "affine-tangent",
@@ -227,13 +227,13 @@ WRONG_VALUE = SupersededBy(
     "the formula is wrong as a whole",
     Within.FORMULA,
 )
-#: Errors for every input come before errors for complex input.
+#: For errors with complex inputs; errors with all inputs take precedence.
 WRONG_SHAPE = SupersededBy(
     ("illegal-operand-shapes", "wrong-gradient-shape", "wrong-tangent-shape"),
     "the formula is wrong as a whole",
     Within.FORMULA,
 )
-#: For gradients with indices in place of numbers, and for tangents of indices.
+#: For gradients and tangents of integral outputs.
 OUTPUT_OF_INTEGERS = SupersededBy(
     ("differentiable-integral-output",), "another output is meant to be differentiable", Within.ENTRY, joins=True
 )
@@ -323,7 +323,7 @@ def resolve_precedence(
     yields_to: Mapping[str, tuple[SupersededBy, ...]],
     premises: PremiseErrors,
 ) -> set[Diagnostic]:
-    """Return the findings that no other finding supersedes.
+    """Return the findings that no other one supersedes.
 
     Args:
         findings: the findings of all rules in a file.
@@ -336,7 +336,7 @@ def resolve_precedence(
     for diagnostic in by_diagnostic:
         by_entry.setdefault(diagnostic.entry, {}).setdefault(diagnostic.rule, []).append(diagnostic)
         in_file.setdefault(diagnostic.rule, []).append(diagnostic)
-    #: for each rule the declared rules that have findings in the file
+    #: for each rule, the superseding rules that have findings in the file
     declarations = {
         name: [(rule, declared) for declared in yields_to.get(name, ()) for rule in declared.rules if rule in in_file]
         for name in in_file
@@ -385,7 +385,7 @@ def _supersedes(declared: SupersededBy, cause: Diagnostic, finding: RawFinding) 
 
 
 def _outweighs(cause: Diagnostic | _Error, diagnostic: Diagnostic) -> bool:
-    """Whether one finding is shown, and counts, wherever the other one is."""
+    """Whether a finding is shown and counts wherever another one would be."""
     return cause.severity >= diagnostic.severity and cause.confidence >= diagnostic.confidence
 
 
@@ -400,7 +400,7 @@ class _Error(NamedTuple):
 
 
 class PremiseErrors:
-    """Errors of the entries that findings rely on."""
+    """The errors of entries that findings rely on."""
 
     def __init__(
         self,
@@ -417,7 +417,7 @@ class PremiseErrors:
         """
         self._yields_to = yields_to
         self._unresolved = tuple(sorted({base_of(name) for name in unresolved}))
-        #: errors that may hide any entry, by the base names of operators and by operators
+        #: errors that may hide an entry, by base name and by operator
         self._hiding: list[_Error] = []
         self._of_base: dict[str, list[_Error]] = {}
         self._misleading: dict[str, list[_Error]] = {}
@@ -452,7 +452,7 @@ class PremiseErrors:
         return rejected
 
     def _follows(self, error: _Error, diagnostic: Diagnostic) -> bool:
-        """Whether an error of the same entry may follow from the finding, which is kept then."""
+        """Whether an error in the same entry may follow from the finding, which then stays."""
         same = (error.dispatch, error.key) == (diagnostic.dispatch, diagnostic.key)
         return any(
             diagnostic.rule in declared.rules and (same or declared.within is Within.ENTRY)

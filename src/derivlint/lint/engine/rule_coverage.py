@@ -1,7 +1,7 @@
-"""The rules that judged an entry, so that "no finding" differs from "not judged".
+"""The rules that judged an entry: distinguishes "no finding" from "not judged".
 
-A rule judged an entry if it ran and did not crash there, if the entry belongs to a checked version, if its formulas
-could be analyzed to the depth of the rule, and if no other rule has an error there that may supersede findings.
+A rule judged an entry if it ran without crash, the entry belongs to a checked version, its formulas could be analyzed
+to the rule's depth, and no error of another rule may supersede its findings.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from derivlint.lint.rule import Rule
     from derivlint.lint.suppressions.suppression import SuppressionScope
 
-#: Rules about unanalyzed parts, whatever their severity.
+#: Rules whose findings mean that a part was not analyzed.
 NOT_ANALYSED = frozenset({"formula-too-large", "internal-error"})
 
 
 class RuleCoverage:
-    """The entries of a file that were judged by the rules of a run."""
+    """The entries of a file that each rule of a run judged."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class RuleCoverage:
         crashed: frozenset[CrashSite],
         diagnostics: Iterable[Diagnostic],
     ) -> None:
-        """Take the results of a run.
+        """Make the coverage of a run.
 
         Args:
             models: the checked models of the file.
@@ -50,7 +50,7 @@ class RuleCoverage:
         self._diagnostics = diagnostics
         self._is_broken = any(model.document.problems for model in models)
         self._finders = [EntryFinder(model) for model in models]
-        #: entries of a plain list are identified by index, so that they need not be read
+        #: entries of a plain list are identified by index, which avoids reading them
         self._are_numbered = len(models) == 1 and isinstance(models[0].document, SplitDocument)
         self._doubtful_by_rule: dict[str, frozenset[int]] = {}
         self._unread_by_depth: dict[AnalysisDepth, frozenset[int]] = {}
@@ -81,12 +81,12 @@ class RuleCoverage:
     def unjudged(self) -> Unjudged:
         """Return groups of operators with the rules that judged none of their entries.
 
-        An empty name of an operator stands for findings without an entry. If the operator of some entry is unknown, a
-        baseline may have its findings under another name: then a group without rules has all operators of the file.
+        The empty operator name denotes findings without an entry. If the operator of an entry is unknown, a baseline
+        may have its findings under another name, so a group without rules has all operators of the file.
         """
         first = self._models[0]
         if self._are_numbered:
-            # the index has them without reading the entries
+            # the index avoids reading the entries
             operators = {index: key for index, ((key, _),) in enumerate(first.rows_of(BY_OPERATOR))}
         else:
             operators = {entry.span.start: entry.operator or "" for entry in first.all_entries}
@@ -105,27 +105,27 @@ class RuleCoverage:
         return tuple(groups)
 
     def _key(self, entry: Entry) -> int:
-        """The index or offset of an entry, the same in all models."""
+        """The index or offset of an entry, which is the same in all models."""
         return entry.index if self._are_numbered else entry.span.start
 
     def _is_sound(self, name: str) -> bool:
-        """Whether a rule ran and could judge the file as a whole."""
+        """Whether a rule ran and could judge the whole file."""
         if name not in self._rules or self._is_broken or CrashSite(name, None) in self._crashed:
             return False
-        # a rule that compares entries needs all of them
+        # a rule that compares entries needs all entries
         return not (self._rules[name].meta.compares and (self._unread(AnalysisDepth.FORM) or self._crashed_on(name)))
 
     def _lacking(self, name: str) -> frozenset[int]:
-        """The entries that a rule did not judge, although it could judge the file as a whole."""
+        """The entries that a rule did not judge, if it could judge the file."""
         return self._unread(self._rules[name].reads) | self._doubtful(name)
 
     def _doubtful(self, name: str) -> frozenset[int]:
-        """The entries in which a rule crashed or may have been superseded."""
+        """The entries in which a rule crashed, or in which its findings may have been superseded."""
         entries = self._doubtful_by_rule.get(name)
         if entries is None:
             entries = self._crashed_on(name)
             if self._rules[name].reads > AnalysisDepth.FORM:
-                # an error may supersede findings of rules that look deeper than the form
+                # errors may supersede findings of rules that need more than the form
                 entries |= {key for key, rules in self._wrong.items() if rules != {name}}
             self._doubtful_by_rule[name] = entries
         return entries
@@ -149,7 +149,7 @@ class RuleCoverage:
 
     @cached_property
     def _depths(self) -> dict[int, AnalysisDepth]:
-        """The depth to which each entry could be analyzed; ``NOTHING`` for those that were not checked."""
+        """The depth to which each entry could be analyzed; ``NOTHING`` for unchecked entries."""
         first = self._models[0]
         if self._are_numbered:
             return {index: depth_at(first, index) for index in range(len(first.entries))}
@@ -162,7 +162,7 @@ class RuleCoverage:
 
     @cached_property
     def _wrong(self) -> dict[int, set[str]]:
-        """The rules with errors in each entry, which may supersede findings of others."""
+        """The rules with errors in each entry, which may supersede other findings."""
         errors: dict[int, set[str]] = {}
         for diagnostic in self._diagnostics:
             if diagnostic.severity is not Severity.ERROR and diagnostic.rule not in NOT_ANALYSED:

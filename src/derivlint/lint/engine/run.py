@@ -1,7 +1,7 @@
-"""Running rules over a model, entry by entry.
+"""Run rules over a model, entry by entry.
 
-An entry is checked on its own: its findings depend on its text and on the recorded dependencies. A crash is a finding
-at its entry, and the other checks continue.
+The findings in an entry depend on its text and on recorded dependencies. A crash becomes a finding at its entry, and
+other checks continue.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ __all__ = ["INTERNAL_ERROR", "SUPPRESSIONS", "Checker", "Result", "Unjudged", "j
 
 #: The target of rules about suppressions, which run last.
 SUPPRESSIONS = "suppressions"
-#: The number of crashes on single suppressions after which a rule is abandoned.
+#: The maximum number of crashes of a rule on single suppressions, after which it is abandoned.
 MAX_CRASHES = 100
-#: The number of entries that a rule checks in turn: the code of all rules exceeds the processor's caches.
+#: The number of entries that each rule checks in a row; switching rules at each entry would thrash instruction caches.
 RULE_BATCH = 50
 
-#: A rule with its check, and the further arguments of the check.
+#: A rule with its check and the check's further arguments.
 _Bound = tuple[Rule, Callable[..., Iterable[Finding]], tuple[object, ...]]
-#: The rules for each kind of node or problem; under None those for all kinds.
+#: The rules by kind of node or problem; None for all kinds.
 _ByKind = Mapping["TypeProblemKind | type | None", Sequence[_Bound]]
-#: The collector of findings, and the leading arguments of a check, ending with its subject.
+#: A collector of findings, and the leading arguments of a check, its subject last.
 _Target = tuple["_Collector", tuple[object, ...]]
 
 
@@ -53,7 +53,7 @@ def by_kind(rules: Iterable[_Bound]) -> _ByKind:
 
 
 class EntryFindings(Struct, frozen=True):
-    """Findings in an entry, or in the file as a whole, before precedence.
+    """The findings in an entry or of file-wide rules, before precedence.
 
     Attributes:
         findings: the findings.
@@ -72,12 +72,12 @@ class Checker:
     """Runs rules on a file and its entries."""
 
     def __init__(self, model: Model, rules: Iterable[Rule], *, chooses_fixes: bool = True) -> None:
-        """Sort rules by what they check.
+        """Group rules by their subject.
 
         Args:
             model: the model of the file.
             rules: the rules.
-            chooses_fixes: whether fixes are tried; without it, a finding has the fix of its rule.
+            chooses_fixes: whether to choose among fixes by trying them; else a finding has its rule's fix.
         """
         self._rules = tuple(rules)
         self._chooses_fixes = chooses_fixes
@@ -95,17 +95,17 @@ class Checker:
         self._about_problems = sorted(rule.name for rule, *_ in by_target.get("problem", []))
 
     def file(self) -> EntryFindings:
-        """Findings of the rules for the file as a whole."""
+        """The findings of file-wide rules."""
         run = _Collector(self._model)
         self._run(self._of_file, [(run, (self._model,))])
         return run.result()
 
     def entry(self, entry: Entry) -> EntryFindings:
-        """Findings in one entry."""
+        """The findings in one entry."""
         return self._batch([entry])[0]
 
     def entries(self, entries: Sequence[Entry]) -> Iterator[EntryFindings]:
-        """Findings in each of many entries."""
+        """The findings in each of many entries."""
         from derivlint.analysis.analyses import prepare, work_out
 
         prepare(self._model, entries)
@@ -115,7 +115,7 @@ class Checker:
             yield from self._batch(batch)
 
     def _batch(self, entries: Sequence[Entry]) -> list[EntryFindings]:
-        """Run each rule on all entries in turn."""
+        """Run the rules one after the other, each on all entries."""
         every = [(_Collector(self._model), entry) for entry in entries]
         runs = [(run, entry) for run, entry in every if entry.has_keys]
         self._run(self._of_entries, [(run, (entry,)) for run, entry in runs])
@@ -143,7 +143,7 @@ class Checker:
         for rule, check, more in rules:
             for run, target in targets:
                 try:
-                    # most checks take no further arguments, and this is called a hundred thousand times
+                    # a fast path: most checks take no further arguments
                     for finding in check(*target, *more) if more else check(*target):
                         run.add(rule, target[-1], finding)
                 except Exception as error:
@@ -167,13 +167,13 @@ class Checker:
                 self._run(rules.get(problem.problem.kind, ()), [(run, (problem,))])
 
     def everything(self) -> Iterator[EntryFindings]:
-        """Findings in the file and in each of its entries, one after the other."""
+        """The findings in the file and in each entry."""
         yield self.file()
         yield from map(self.entry, self.judged_entries)
 
     @property
     def judged_entries(self) -> Sequence[Entry]:
-        """The entries of the model; none if they are of another PyTorch than the operators."""
+        """The entries of the model; none if they belong to another PyTorch than the operators."""
         return () if self._model.is_of_unsupported_release else self._model.entries
 
     @cached_property
@@ -198,11 +198,11 @@ class Checker:
 
 
 def run_rules(model: Model, rules: Iterable[Rule], *, names: RuleNames | None = None) -> Result:
-    """Run rules on every part of a model, those about suppressions last.
+    """Run rules on all parts of a model, those about suppressions last.
 
     Args:
         model: the file.
-        rules: the rules; suppressed findings are in the result as well.
+        rules: the rules; the result includes suppressed findings.
         names: the names of all existing rules, by default of those that run.
     """
     rules = tuple(rules)
@@ -213,7 +213,7 @@ def run_rules(model: Model, rules: Iterable[Rule], *, names: RuleNames | None = 
 
 
 def merged(results: Iterable[Result]) -> Result:
-    """Merge several results."""
+    """Merge results."""
     results = tuple(results)
     some = [result.diagnostics for result in results if result.diagnostics]
     return Result(
@@ -224,7 +224,7 @@ def merged(results: Iterable[Result]) -> Result:
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Sort findings, and drop repeated ones."""
+    """Sort findings and drop duplicates."""
     ordered = sorted(diagnostics, key=Diagnostic.identity)
     return tuple([item for item, before in zip(ordered, (None, *ordered), strict=False) if item != before])
 
@@ -247,14 +247,14 @@ def judge_suppressions(
         diagnostics: their findings in all models of the file.
         names: the names of all existing rules, by default of those that run.
         crashed: the checks that crashed.
-        models: all models of the file that were checked, by default this one.
+        models: all checked models of the file, by default this one.
         reports_unjudged: whether the result lists the rules that did not judge entries.
     """
     rules = tuple(rules)
     judging = [rule for rule in rules if rule.target == SUPPRESSIONS]
     run = _Collector(model)
     unjudged: Unjudged | None = None
-    # reading results from the cache needs no models
+    # imported late: cached results need no models
     from derivlint.lint.suppressions.suppression import RuleNames, suppressions_of
     from derivlint.lint.suppressions.suppressions_in_use import SuppressionsInUse
 
@@ -281,13 +281,13 @@ class _Collector:
         self._findings: dict[Diagnostic, RawFinding] = {}
         self._dependencies: set[frozenset[Dependency]] = set()
         self.crashes: list[Crash] = []
-        #: The findings with fixes, by the entries that the fixes edit, with their rules and the alternative fixes.
+        #: The findings with fixes, with rule and alternative fixes, by edited entry.
         self._fixable: dict[Entry, dict[Diagnostic, tuple[Rule, tuple[Fix, ...]]]] = {}
-        # earlier reads belong to no rule
+        # discard earlier reads
         model.dependencies()
 
     def result(self, *, chooses_fixes: bool = True) -> EntryFindings:
-        """The findings, with dependencies and crashes."""
+        """The findings with dependencies and crashes."""
         if chooses_fixes:
             self._choose_fixes()
         findings = tuple(self._findings.values())
@@ -310,9 +310,9 @@ class _Collector:
             self._fixable.setdefault(entry, {})[diagnostic] = rule, finding.fixes
 
     def _choose_fixes(self) -> None:
-        """Choose the sound alternative among the fixes of each finding, or none."""
+        """Choose the sound one among the fixes of each finding, or none."""
         for entry, fixable in self._fixable.items():
-            # reading results from the cache tries no fixes
+            # imported late: cached results need no fixes
             from derivlint.lint.fix_check import FixCheck
 
             try:
@@ -332,7 +332,7 @@ class _Collector:
         self.crashes.append(Crash(rule.name, target, entry_of(target), error, place_of(target)))
 
     def judge_suppressions(self, rule: Rule, in_use: SuppressionsInUse) -> None:
-        """Run a rule on the suppressions; after a crash, on those on which it does not crash alone."""
+        """Run a rule on all suppressions; after a crash, on each of them alone."""
         check, more = rule.bound(self._model)
 
         def crash_of(*placed: PlacedSuppression) -> Exception | None:
@@ -349,7 +349,7 @@ class _Collector:
         if error is not None:
             crashes = [(item, crash_of(item)) for item in every]
             if crash_of(*(item for item, crash in crashes if crash is None)) is not None:
-                # no single suppression causes the crash
+                # the crash needs several suppressions
                 self.crashes.append(Crash(rule.name, None, None, error, Span(0, 0)))
             else:
                 culprits = [(item, crash) for item, crash in crashes if crash is not None]
@@ -359,7 +359,7 @@ class _Collector:
 
 
 def _diagnostic(model: Model, rule: Rule, target: object, finding: Finding) -> Diagnostic:
-    # reading results from the cache needs neither rules nor models
+    # imported late: cached results need neither rules nor models
     from derivlint.lint.engine.ownership import names_of
 
     entry, dispatch, key = names_of(finding.at if finding.at is not None else target)

@@ -1,1 +1,1 @@
-"""Findings, wordings and fixes that several rules share."""
+"""Findings, messages and fixes that several rules share."""

@@ -17,7 +17,7 @@ from derivlint.model import Entry, Model
 
 
 def wrongly_passed(entry: Entry, model: Model) -> Iterator[ArgumentMismatch]:
-    """The suspicious arguments in an entry, among inputs and outputs of operators."""
+    """The suspicious arguments in an entry that are inputs or outputs of operators."""
     analyses = analyses_of(model)
     yield from analyses.collect(entry, argument_mismatches)
     yield from analyses.collect(entry, output_mismatches)
@@ -25,23 +25,23 @@ def wrongly_passed(entry: Entry, model: Model) -> Iterator[ArgumentMismatch]:
 
 
 def parameter(problem: ArgumentMismatch, index: int = 0) -> str:
-    """The parameter that an argument is passed for, in quotes; "another" if its name is unknown."""
+    """The quoted parameter that an argument is passed for; "another" if its name is unknown."""
     declared = problem.arguments[index].parameter
     return quoted(declared.name) if declared is not None else "another"
 
 
 def passed(problem: ArgumentMismatch) -> str:
-    """The text of the blamed argument, in quotes."""
+    """The quoted text of the blamed argument."""
     return quoted(problem.formula.source_of(problem.arguments[0].node))
 
 
 def with_parameters(problem: ArgumentMismatch, *values: str) -> str:
-    """Values with the parameters that they are passed for, in the order of the arguments."""
+    """Format values with their parameters, in argument order."""
     return ", and ".join(f"{value} for {parameter(problem, index)}" for index, value in enumerate(values))
 
 
 def order_finding(problem: ArgumentMismatch, message: str, help: str, fix: Fix | None = None) -> Finding:
-    """A finding about an argument, caused by the call as a whole.
+    """Make a finding about an argument, caused by the whole call.
 
     Args:
         problem: the mismatch.
@@ -57,6 +57,6 @@ def order_finding(problem: ArgumentMismatch, message: str, help: str, fix: Fix |
         fix=fix,
         at=formula.written,
         about=formula.span_of(problem.call.node),
-        # an automatic formula is derived from the backward formula
+        # an automatic formula relies on the backward formula
         rests_on=(formula.written.entry.operator or "",) if formula.written.auto is not None else (),
     )

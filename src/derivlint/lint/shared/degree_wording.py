@@ -16,23 +16,23 @@ from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
 from derivlint.operators.reference.terms import polynomials
 
-#: The functions that only multiply their arguments.
+#: The functions that are products of their arguments.
 PRODUCTS = frozenset(name for name, polynomial in polynomials().items() if polynomial.is_product)
-#: Causes of nonlinearity in sums and choices, and in products and functions.
+#: Causes of nonlinearity in sums and conditionals, and in products and functions.
 AFFINE = (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH)
 NONLINEAR = (Cause.PRODUCT, Cause.DIVISOR, Cause.FUNCTION)
-#: The length from which quotations are truncated, and their length.
+#: The maximum length of quotations, and the length of truncated ones.
 LONG, BEGINNING = 60, 40
 
 
 def shown(formula: TypedFormula, node: Expr) -> str:
-    """A part of a formula in quotes, truncated if long."""
+    """Quote a part of a formula, truncated if long."""
     text = " ".join(formula.source_of(node).split())
     return quoted(text if len(text) <= LONG else f"{text[:BEGINNING].rstrip()} ...")
 
 
 def degree_findings(entry: Entry, model: Model, causes: Collection[Cause], *, backward: bool) -> Iterator[Finding]:
-    """Findings about the parts that make formulas of one mode nonlinear, for some causes."""
+    """Findings about the parts that make formulas of one mode nonlinear for given causes."""
     for problem in not_linear(analyses_of(model), entry, backward=backward):
         if problem.culprit.cause in causes:
             yield _finding(problem)
@@ -41,7 +41,7 @@ def degree_findings(entry: Entry, model: Model, causes: Collection[Cause], *, ba
 def _finding(problem: NotLinear) -> Finding:
     formula, culprit = problem.interpretation.formula, problem.culprit
     written = formula.written
-    # in a sum or conditional the part without gradient is the wrong one
+    # in a sum or conditional, blame the part without gradient
     place = culprit.parts[0] if culprit.cause in (Cause.CONSTANT_TERM, Cause.CONSTANT_BRANCH) else culprit.node
     message = _MESSAGES[culprit.cause](formula, culprit)
     if written.auto is not None:
@@ -57,7 +57,7 @@ def _finding(problem: NotLinear) -> Finding:
         else "a forward formula is linear in the tangents of the inputs",
         at=written,
         about=formula.span_of(culprit.node),
-        # an automatic formula is derived from the backward formula
+        # an automatic formula relies on the backward formula
         rests_on=(written.entry.operator or "",) if written.auto is not None else (),
     )
 
@@ -90,7 +90,7 @@ def _multiplies(node: Expr) -> bool:
 
 def _divisor(formula: TypedFormula, culprit: Culprit) -> str:
     if isinstance(culprit.node, Call):
-        # the divisors in the table of terms include all arguments in which a function is not linear
+        # the divisors in the table of terms are all arguments in which a function is not linear
         return _function(formula, culprit)
     return f"{shown(formula, culprit.node)} divides by {_named(formula, culprit)}"
 

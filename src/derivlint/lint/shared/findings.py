@@ -23,7 +23,7 @@ from derivlint.yaml_reader.nodes import YamlProblemKind
 def inplace_problems(
     entry: Entry, model: Model, kind: MatchProblemKind
 ) -> Iterator[tuple[MatchProblem, DerivativeFormula]]:
-    """The formulas of an entry that in-place functions cannot use, for one cause."""
+    """The formulas of an entry that in-place functions cannot use, for one reason."""
     for problem in model.match_problems(entry):
         detail = problem.detail
         if problem.kind is kind and isinstance(detail, InplaceProblem) and detail.derivative is not None:
@@ -35,7 +35,7 @@ def inplace_problems(
 def foreach_problems(
     entry: Entry, model: Model, *kinds: MatchProblemKind
 ) -> Iterator[tuple[MatchProblem, ForeachProblem, DerivativeFormula]]:
-    """The formulas of an entry that foreach functions cannot use, for some causes."""
+    """The formulas of an entry that foreach functions cannot use, for given reasons."""
     for problem in model.match_problems(entry):
         detail = problem.detail
         if problem.kind in kinds and not problem.is_of_part and isinstance(detail, ForeachProblem):
@@ -51,12 +51,12 @@ def rewrite_findings(
     cure: Callable[[ForeachProblem], str | None],
     is_another_slip: Callable[[DerivativeFormula, str], bool] = lambda formula, name: False,
 ) -> Iterator[Finding]:
-    """Findings about names that the rewrite for a foreach function breaks, each name of a formula once.
+    """Findings about names that the rewrite for a foreach function breaks, once per name and formula.
 
     Args:
         entry: the entry.
         model: the model of its file.
-        kind: the way in which names are broken.
+        kind: the kind of breakage.
         cure: returns the help.
         is_another_slip: whether another rule reports the name in the formula itself.
     """
@@ -84,14 +84,14 @@ def unguarded_findings(
     when: str,
     otherwise: str,
 ) -> Iterator[Finding]:
-    """A finding for each read without a guard, except of operators in the option ``operators``.
+    """Findings about reads without a guard, except by operators in the option ``operators``.
 
     Args:
         entry: the entry.
         model: the model of its file.
-        options: the options of the rule; ``operators`` accept undefined values.
+        options: the options of the rule; ``operators`` lists operators that accept undefined tensors.
         reads: finds the reads in a formula.
-        when: the condition under which the value is undefined, the end of the message.
+        when: the condition under which the value is undefined, as the end of the message.
         otherwise: the formula for the undefined case.
     """
     for interpretation in analyses_of(model).interpretations(entry):
@@ -123,14 +123,14 @@ _SCALARS = {
 
 
 def kind_of(node: YamlNode) -> str:
-    """The kind of a node, such as ``a list`` or ``an integer``."""
+    """The kind of a YAML node, such as ``a list`` or ``an integer``."""
     if isinstance(node, Scalar):
         return _SCALARS.get(node.kind, "a special value")
     return "a list" if isinstance(node, Sequence) else "a mapping"
 
 
 def document_findings(model: Model, *kinds: YamlProblemKind) -> Iterator[Finding]:
-    """The problems of given kinds that the YAML reader reported."""
+    """Findings about problems of given kinds from the YAML reader."""
     for problem in model.document.problems:
         if problem.kind in kinds:
             related = tuple(Related(text, span) for text, span in problem.related)
@@ -138,7 +138,7 @@ def document_findings(model: Model, *kinds: YamlProblemKind) -> Iterator[Finding
 
 
 def shown_bodies(model: Model) -> Iterator[tuple[SourceFile, str, HelperBody]]:
-    """The helpers with known bodies, with their file and name; none of a file whose text may not be shown."""
+    """The helpers with known bodies, with file and name; none of files that may not be quoted."""
     bodies = model.natives.bodies
     if bodies is not None and bodies.is_shown:
         for name, functions in bodies.functions.items():

@@ -1,4 +1,4 @@
-"""Findings about tensor sizes, and their wording."""
+"""Findings about tensor sizes, and their formatting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from derivlint.operators.shapes.size_values import Sizes, Value
 
 
 def value(item: Value) -> str:
-    """Sizes as ``[2, 3]``, lists as ``{1, 2}``, flags by their C++ names."""
+    """Format sizes as ``[2, 3]``, lists as ``{1, 2}``, flags by their C++ names."""
     if type(item) is Sizes:
         return repr(item)
     if type(item) is tuple:
@@ -25,13 +25,13 @@ def value(item: Value) -> str:
 
 
 def given(formula: TypedFormula, about: str, arguments: Iterable[tuple[str, Value]], also: Collection[str] = ()) -> str:
-    """The arguments to show: those that the formula mentions, and those that control the reduction of dimensions.
+    """The arguments to show: those in the formula, and those that control reduced dimensions.
 
     Args:
         formula: the formula.
-        about: the name that the message has already; empty for none.
-        arguments: names with their values, sizes for tensors.
-        also: the names of others to show.
+        about: a name that the message already has, or empty.
+        arguments: names with values; sizes for tensors.
+        also: further names to show.
     """
     variables = formula.variables
     shown = [
@@ -43,11 +43,11 @@ def given(formula: TypedFormula, about: str, arguments: Iterable[tuple[str, Valu
 
 
 def _mentions(variables: Iterable[str], name: str) -> bool:
-    """Whether one of the variables is an argument or a saved property of it."""
+    """Whether a variable is an argument or a saved property of it."""
     return any(variable == name or variable.startswith(f"{name}_") for variable in variables)
 
 
-#: The name of a formula's value, and the requirement for its sizes.
+#: The name of a formula's value, and the required sizes.
 _REQUIRED = {
     ShapeProblem.GRADIENT: (
         "gradient",
@@ -72,7 +72,7 @@ def size_findings(entry: Entry, model: Model, problem: ShapeProblem) -> Iterator
 
 
 def _cure(wrong: WrongShape) -> str | None:
-    """The help for a missing dimension, or None for another difference."""
+    """The help for a missing dimension, or None for other differences."""
     axis = _lost(wrong.actual, wrong.expected)
     if axis is None:
         return None

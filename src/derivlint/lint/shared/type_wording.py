@@ -1,4 +1,4 @@
-"""Messages and helps of type problems, for the rules of each kind and for uncompilable-variant."""
+"""Messages and helps about type problems, for the rules of each kind and uncompilable-variant."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from derivlint.lint.diagnostic import Confidence, Finding, Fix
 from derivlint.lint.wording import counted, did_you_mean, quoted, quoted_list
 from derivlint.model.generated.typing import FormulaProblem
 
-#: Longer help texts are omitted.
+#: The maximum length of help texts; longer ones are omitted.
 LONG = 100
-#: Types whose spelling would not help an author.
+#: Descriptions of types whose spelling would not help an author.
 NAMELESS = {
     BRACES: "a braced list",
     CHAR_POINTER: "a string literal",
     FUNCTION: "a function",
     UNKNOWN: "an unknown type",
 }
-#: The tensor operators that replace boolean operators.
+#: The elementwise counterparts of boolean operators.
 _OF_ELEMENTS = {"&&": "&", "||": "|"}
-#: More overloads than this are not listed.
+#: The maximum number of overloads to list.
 MANY = 3
 
 
 def shown(type: CppType) -> str:
-    """The spelling of a type in messages."""
+    """Format a type for messages."""
     return NAMELESS.get(type) or quoted(type.text)
 
 
@@ -40,24 +40,24 @@ def _all(types: Sequence[CppType], word: str = "or") -> str:
 
 
 def _is(type: CppType) -> str:
-    """``is a "Tensor"``, ``is a braced list``, ``has an unknown type``."""
+    """Format ``is a "Tensor"``, ``is a braced list``, ``has an unknown type``."""
     text = shown(type)
     return f"is {text}" if text.startswith("a ") else f"is of type {text}"
 
 
 def fact(problem: TypeProblem) -> str:
-    """The message of a problem."""
+    """Format the message of a problem."""
     return _FACTS[problem.kind](problem)
 
 
 def cure(problem: TypeProblem) -> str | None:
-    """The help of a problem, or None if no cure is known."""
+    """Format the help for a problem; None if no cure is known."""
     find = _CURES.get(problem.kind)
     return find(problem) if find is not None else None
 
 
 def signatures(functions: Sequence[Function]) -> str | None:
-    """The declarations of overloads, only one of many; None if there are none."""
+    """Format the declarations of overloads, only one of many; None if there are none."""
     texts = list(dict.fromkeys(function.signature for function in functions))
     if len(texts) > MANY:
         return f"one of {len(texts)} declarations is {quoted(texts[0])}"
@@ -93,7 +93,7 @@ def _argument(problem: TypeProblem) -> str:
 
 def _no_member(problem: TypeProblem, owner: str) -> str:
     if problem.subject:
-        # torchgen substitutes saved properties regardless of the preceding text
+        # torchgen replaces saved properties regardless of the preceding text
         saved = f"torchgen replaces {quoted(problem.subject)} with the saved {quoted(problem.name)}"
         return f"{saved}, and {owner} has no such member"
     return f"{owner} has no member {quoted(problem.name)}"
@@ -119,7 +119,7 @@ def _tuple_index(problem: TypeProblem) -> str:
 def _result(problem: TypeProblem) -> str:
     actual = problem.actual[0]
     value = "gives nothing" if actual is VOID else f"{_is(actual)}"
-    # a forward formula may omit the tangent, but that is not advice
+    # a forward formula may omit the tangent, but do not advise that
     expected = [type.arguments[0] if type.head == "optional" else type for type in problem.expected]
     return f"the formula {value}, expected {_all(expected)}"
 
@@ -253,7 +253,7 @@ _SENTENCE_END = re.compile(r"(?<!\be\.g)(?<!\bi\.e)\.\s+")
 
 
 def _advice(text: str) -> str | None:
-    """The sentence of a deprecation about the replacement, or None if there is none or it is too long."""
+    """The sentence of a deprecation message that names the replacement; None if absent or too long."""
     sentences = [sentence.strip().rstrip(".") for sentence in _SENTENCE_END.split(text)]
     advice = next((sentence for sentence in sentences if "use " in sentence.lower()), None)
     return advice[0].lower() + advice[1:] if advice is not None and len(advice) <= LONG else None
@@ -297,7 +297,7 @@ def type_finding(
     confidence: Confidence | None = None,
     help: str | None = None,
 ) -> Finding:
-    """A finding about a C++ error in a formula.
+    """Make a finding about a C++ error in a formula.
 
     Args:
         problem: the C++ error.
@@ -305,7 +305,7 @@ def type_finding(
         confidence: the confidence, by default that of the rule.
         help: the cure, by default that of the problem.
     """
-    # an automatic formula is derived from the backward formula
+    # an automatic formula relies on the backward formula
     premise = (problem.written.entry.operator or "",) if problem.written.auto is not None else ()
     return Finding(
         problem.where,

@@ -1,4 +1,4 @@
-"""Fixes of formulas that are known as typed trees, never of generated parts, and of what C++ refuses in formulas."""
+"""Fixes of typed formulas and of C++ errors in formulas; generated parts are never edited."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from derivlint.model.generated.typing import FormulaProblem
 from derivlint.model.scope import visible_names
 
 CONJ = ".conj()"
-#: Expressions that need parentheses before a method call.
+#: Expressions that need parentheses as the object of a method call.
 LOOSE = (Binary, Unary, Conditional, Cast, Lambda)
 
 
 def written(formula: TypedFormula, node: Expr) -> tuple[int, int] | None:
-    """The range of a part in the written formula, or None if it is generated."""
+    """The range of a node in the written formula, or None if it is generated."""
     evaluation = formula.evaluation
     return None if evaluation.place is not None else evaluation.written_range(node.start, node.end)
 
 
 def with_method(formula: TypedFormula, node: Expr, method: str) -> list[Change]:
-    """The changes that call a method on a part of a formula; none if the part is generated."""
+    """The changes that call a method on a part; empty if the part is generated."""
     place = written(formula, node)
     if place is None:
         return []
@@ -54,19 +54,19 @@ def with_method(formula: TypedFormula, node: Expr, method: str) -> list[Change]:
 
 
 def conjugate(formula: TypedFormula, node: Expr) -> Fix | None:
-    """The fix that conjugates a part of a formula: ``-self.sin().conj()``, since a sign commutes with it."""
+    """Make a fix that conjugates a part: ``-self.sin().conj()``, since a sign commutes with it."""
     while isinstance(node, Unary) and node.op == "-":
         node = node.operand
     return formula_fix(formula.written, 'add ".conj()"', with_method(formula, node, CONJ))
 
 
 def adjoint(formula: TypedFormula, node: Expr) -> Fix | None:
-    """The fix that conjugates and transposes a part of a formula."""
+    """Make a fix that conjugates and transposes a part."""
     return formula_fix(formula.written, 'add ".mH()"', with_method(formula, node, ".mH()"))
 
 
 def conjugate_call(formula: TypedFormula, argument: Expr, function: str) -> Fix | None:
-    """The fix that conjugates an argument of a function and its result."""
+    """Make a fix that conjugates an argument of a function and its result."""
     for call in walk(formula.tree):
         if isinstance(call, Call) and any(
             unparenthesized(operand) is unparenthesized(argument) for operand in call.args
@@ -79,7 +79,7 @@ def conjugate_call(formula: TypedFormula, argument: Expr, function: str) -> Fix 
 
 
 def without_conj(formula: TypedFormula, node: Expr) -> Fix | None:
-    """The fix that removes the trailing ``.conj()`` of a part of a formula."""
+    """Make a fix that removes the trailing ``.conj()`` of a part."""
     node = unparenthesized(node)
     if not isinstance(node, Call) or node.args or not isinstance(node.callee, Member) or node.callee.name != "conj":
         return None
@@ -90,18 +90,18 @@ def without_conj(formula: TypedFormula, node: Expr) -> Fix | None:
 
 
 def swapped(problem: ArgumentMismatch) -> Fix | None:
-    """The fix that swaps the two arguments, or None."""
+    """Make a fix that swaps the two arguments, or None."""
     return _swap(problem.formula, problem.arguments[0].node, problem.arguments[1].node)
 
 
 def as_named(problem: ArgumentMismatch) -> Fix | None:
-    """The fix that passes the argument with the parameter's name; forward formulas have none under that name."""
+    """Make a fix that passes the argument with the parameter's name; None if a forward formula cannot use it."""
     formula, blamed = problem.formula, problem.arguments[0].node
     return _replace(formula, blamed, problem.names[1]) if formula.is_backward else None
 
 
 def with_other_suffix(problem: ArgumentMismatch) -> Fix | None:
-    """The fix that replaces tangent by primal or vice versa, or swaps them if both are passed."""
+    """Make a fix that replaces a tangent by the primal or vice versa, or swaps them if both are passed."""
     formula, blamed = problem.formula, problem.arguments[0]
     name = blamed.node.simple if isinstance(blamed.node, Name) else None
     if name is None:
@@ -152,7 +152,7 @@ def refused_text(problem: FormulaProblem) -> str | None:
 
 
 def replaced(problem: FormulaProblem, start: int, end: int, text: str, *, safe: bool) -> Fix | None:
-    """A fix that replaces a part of a formula.
+    """Make a fix that replaces a part of a formula.
 
     Args:
         problem: the C++ error.
@@ -167,7 +167,7 @@ def replaced(problem: FormulaProblem, start: int, end: int, text: str, *, safe: 
 
 
 def as_near_names(problem: FormulaProblem) -> tuple[Fix, ...]:
-    """The fixes that write one of the nearest declared names."""
+    """Make a fix for each of the nearest declared names."""
     cause = problem.problem
     if refused_text(problem) != cause.name or cause.alternative:
         return ()
@@ -177,7 +177,7 @@ def as_near_names(problem: FormulaProblem) -> tuple[Fix, ...]:
 
 
 def as_qualified_name(problem: FormulaProblem) -> Fix | None:
-    """The fix that qualifies a name with its namespace, or None."""
+    """Make a fix that qualifies a name with its namespace, or None."""
     cause = problem.problem
     alternative = cause.alternative or ""
     if refused_text(problem) != cause.name or not alternative.replace("::", "_").isidentifier():
@@ -199,12 +199,12 @@ _TO_DOUBLE = ".toDouble()"
 
 
 def with_numbers_of_scalars(problem: FormulaProblem) -> tuple[str, Fix] | None:
-    """The help and the fix that convert ``Scalar`` operands or arguments to numbers, or None."""
+    """Make help and fix that convert ``Scalar`` operands or arguments to numbers, or None."""
     cause = problem.problem
     if refused_text(problem) is None or SCALAR not in cause.actual:
         return None
     if cause.parameter and cause.parameter != cause.subject and cause.parameter in visible_names(problem.written):
-        # the argument with the parameter's name is meant, not another number
+        # probably the argument with the parameter's name is meant
         return None
     number_type = cause.expected[0].text if cause.expected else "double"
     method = _OF_SCALAR.get(number_type, _TO_DOUBLE if number_type == "double" else None)
@@ -238,16 +238,16 @@ def with_numbers_of_scalars(problem: FormulaProblem) -> tuple[str, Fix] | None:
 
 
 def as_other_form(problem: FormulaProblem) -> Fix | None:
-    """The fix that calls the form with or without symbolic sizes, or None."""
+    """Make a fix that calls the form with or without symbolic sizes, or None."""
     cause, text = problem.problem, refused_text(problem)
     at = text.find(cause.name) if text is not None and cause.alternative else -1
-    # with known arguments, the other form is known to accept them
+    # the other form is known to accept known arguments
     safe = bool(cause.actual)
     return replaced(problem, at, at + len(cause.name), cause.alternative or "", safe=safe) if at >= 0 else None
 
 
 def as_double(problem: FormulaProblem) -> Fix | None:
-    """The fix that makes an integer a ``double``: the divisor if it is a literal, else the dividend."""
+    """Make a fix that turns an integer into a ``double``: a literal divisor, else the dividend."""
     text = refused_text(problem)
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""Findings about wrong values of formulas, and the wording of numbers."""
+"""Findings about wrong values of formulas, and the formatting of numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Shown = tuple[tuple[str, Any], ...]
 
 
 def number(value: complex | None) -> str:
-    """A number with three digits, ``0.825`` or ``-1.2+0.3i``; a boolean or absent value by its C++ name."""
+    """Format a number with three digits, ``0.825`` or ``-1.2+0.3i``; a boolean or absent value by its C++ name."""
     if value is None:
         return "nullopt"
     if isinstance(value, bool):
@@ -37,17 +37,17 @@ def _short(value: float) -> str:
 
 
 def values(items: Shown) -> str:
-    """Names with their values, ``self = 0.6, grad = 1``."""
+    """Format names with their values, ``self = 0.6, grad = 1``."""
     return ", ".join(f"{name} = {number(value)}" for name, value in items)
 
 
 def quantity(formula: TypedFormula) -> str:
-    """The kind of value that a formula computes: ``gradient`` or ``tangent``."""
+    """The kind of value of a formula: ``gradient`` or ``tangent``."""
     return "gradient" if formula.is_backward else "tangent"
 
 
 def scalar_finding(wrong: Disagreement, more: str = "", related: tuple[Related, ...] = ()) -> Finding:
-    """A finding about a formula that contradicts its operator for tensors with one element.
+    """Make a finding about a formula that contradicts its operator on one-element tensors.
 
     Args:
         wrong: the values.
@@ -66,7 +66,7 @@ def scalar_finding(wrong: Disagreement, more: str = "", related: tuple[Related, 
 
 
 def tensor_findings(entry: Entry, model: Model, *, backward: bool) -> Iterator[Finding]:
-    """Findings about formulas of one mode that contradict their operator for tensors with several elements."""
+    """Findings about formulas of one mode that contradict their operator on larger tensors."""
     for wrong in small_tensors_of(model, entry):
         formula = wrong.formula
         if formula.is_backward is backward:
@@ -92,7 +92,7 @@ def _tensor_message(wrong: WrongValues) -> str:
 def loss_findings(
     entry: Entry, model: Model, cause: LossCause, reason: Callable[[Lost], str], help: str
 ) -> Iterator[Finding]:
-    """Findings about formulas that lose their value in half precision for one cause, at the responsible part.
+    """Findings about formulas that lose their value in half precision for one cause, at the lossy part.
 
     Args:
         entry: the entry.
@@ -108,7 +108,7 @@ def loss_findings(
             )
             yield Finding(
                 lost.formula.span_of(lost.loss.node),
-                # a mask is wrong in any precision
+                # masks are wrong in any precision
                 f"{'' if cause is LossCause.MASK else 'in half precision, '}the {quantity(lost.formula)} of "
                 f"{quoted(lost.name)} is {computed}, not {number(lost.expected)}, at {values(lost.at)}: {reason(lost)}",
                 help=help,
@@ -117,7 +117,7 @@ def loss_findings(
 
 
 def part_of(lost: Lost) -> str:
-    """The part of a formula that loses its value; the name of a helper that does."""
+    """The quoted part of a formula that loses its value, or the name of the helper that does."""
     node = lost.loss.node
     assert node is not None, "it is in the formula"
     call = lost.formula.call(node) if lost.loss.is_inside and isinstance(node, Call) else None

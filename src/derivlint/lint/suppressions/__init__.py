@@ -1,1 +1,1 @@
-"""Comments that suppress findings: syntax, scopes and use."""
+"""Suppressions: comments that hide findings, with their syntax, scopes and use."""

@@ -1,10 +1,10 @@
 """Scopes of suppressions, which depend on their position.
 
-* on the line of a key, or on a line of its own directly above it: what belongs to that key, for ``name`` and for the
-  ``- `` of an entry the whole entry, for a dispatch key all its formulas;
-* after the last line of a value, or after the ``|`` or ``>`` of a block: the same, since the key's line has no room;
-* all other findings on the same line;
-* ``ignore-file`` on a line of its own that is not indented: the whole file.
+* on the line of a key, or on its own line directly above: the pair; for ``name`` and ``- ``, the whole entry; for a
+  dispatch key, all its formulas;
+* after the last line of a value, or after the ``|`` or ``>`` of a block: the same;
+* anywhere: all other findings on the same line;
+* ``ignore-file`` on its own unindented line: the whole file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from derivlint.source.lazy import cached_property
 from derivlint.yaml_reader import Mapping as YamlMapping
 from derivlint.yaml_reader import Pair
 
-#: The rules that judge suppressions.
+#: The rules about suppressions.
 ABOUT_SUPPRESSIONS = (
     "malformed-suppression",
     "misplaced-suppression",
@@ -38,16 +38,16 @@ ABOUT_SUPPRESSIONS = (
     "unknown-suppression",
     "unused-suppression",
 )
-#: Rules that cannot be suppressed.
+#: The rules that cannot be suppressed.
 NEVER_SILENCED = frozenset((*ABOUT_SUPPRESSIONS, "internal-error"))
 
 
 class RuleNames(Struct, frozen=True):
-    """The names that suppressions may use.
+    """The valid names in suppressions.
 
     Attributes:
         existing: the names of rules and of other findings.
-        renamed: the current names by former ones.
+        renamed: the current names, by former name.
     """
 
     existing: frozenset[str]
@@ -58,7 +58,7 @@ class RuleNames(Struct, frozen=True):
         return self.renamed.get(name, name)
 
 
-#: Maps every name to itself.
+#: An instance without names, which maps each name to itself.
 NO_NAMES = RuleNames(frozenset())
 
 
@@ -66,10 +66,10 @@ class SuppressionScope(Struct, frozen=True):
     """The scope of a suppression.
 
     Attributes:
-        line: the line that it is on or above, or None for the whole file.
+        line: the line of the comment, or below it; None for the whole file.
         entry: the entry, or None on a line without one.
         place: the span of the pair of key and value, or None for the whole entry.
-        dispatch: the dispatch key of the pair, if it holds formulas.
+        dispatch: the dispatch key of the pair, if it has formulas.
         key: the key of the formula, if it is one.
     """
 
@@ -80,7 +80,7 @@ class SuppressionScope(Struct, frozen=True):
     key: str | None = None
 
     def covers(self, diagnostic: Diagnostic, owner: Entry | None) -> bool:
-        """Whether a diagnostic of the entry ``owner`` is in the scope."""
+        """Whether the scope covers a diagnostic of the entry ``owner``."""
         line, place, start = self.line, self.place, diagnostic.span.start
         if line is None:
             return True
@@ -98,7 +98,7 @@ class SuppressionScope(Struct, frozen=True):
 
     @property
     def parts(self) -> tuple[object, ...]:
-        """The keys of covered diagnostics: the file, the line, the entry, or a part of the entry."""
+        """The keys under which covered diagnostics are indexed: the file, the line, the entry, or a part of it."""
         if self.line is None:
             return (None,)
         if self.entry is None:
@@ -118,7 +118,7 @@ class SuppressionScope(Struct, frozen=True):
 
 
 class PlacedSuppression(Struct, frozen=True):
-    """A suppression with its scope, or with None at a position without one."""
+    """A suppression with its scope, or None at a position without scope."""
 
     suppression: Suppression
     scope: SuppressionScope | None
@@ -134,16 +134,16 @@ class Suppressions:
 
     Attributes:
         model: the file.
-        placed: each with its scope, in file order.
+        placed: the suppressions with their scopes, in file order.
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        #: the parts of entries that hold formulas, by the entry
+        #: the pairs of entries that have formulas, by entry
         self._formulas: dict[Entry, dict[int, tuple[str, str | None]]] = {}
         #: the pairs of mappings, by mapping
         self._pairs: dict[YamlMapping, list[Pair]] = {}
-        #: the offset below each line of a comment block, so that each line is scanned once
+        #: the offset below each line of a comment block, cached so that each line is scanned once
         self._below_lines: dict[int, int | None] = {}
         self.placed: tuple[PlacedSuppression, ...] = tuple(
             PlacedSuppression(suppression, self._scope(suppression))
@@ -164,7 +164,7 @@ class Suppressions:
         self, diagnostics: Iterable[Diagnostic], names: RuleNames = NO_NAMES
     ) -> dict[Diagnostic, tuple[int, ...]]:
         """The suppressed diagnostics, each with the indices of its suppressions."""
-        # scopes by the file, a line, an entry, or a pair of an entry or its formulas
+        # scopes by file, line, entry, or part of an entry
         scopes: dict[tuple[str, object], list[tuple[int, SuppressionScope]]] = {}
         for index, placed in enumerate(self.placed):
             scope = placed.scope
@@ -213,7 +213,7 @@ class Suppressions:
         return self.scope_at(probe) if probe is not None else None
 
     def _below(self, offset: int) -> int | None:
-        """The offset of the text below a comment, or None after a blank line."""
+        """The offset of the text below a comment; None after a blank line."""
         source = self.model.source
         number = source.position(offset).line + 1
         passed: list[int] = []
@@ -235,15 +235,15 @@ class Suppressions:
         return below
 
     def _pairs_at(self, mapping: YamlMapping, offset: int) -> list[Pair]:
-        """The pairs around an offset of the text of a mapping, the innermost first."""
+        """The pairs of a mapping that contain an offset, innermost first."""
         pairs_around: list[Pair] = []
         while True:
-            # the key of a pair may be an alias, which has the span of its anchor
+            # an aliased key has the span of its anchor
             pairs = self._pairs.get(mapping)
             if pairs is None:
                 pairs = self._pairs[mapping] = sorted(mapping.pairs, key=_start)
             index = bisect_right(pairs, offset, key=_start) - 1
-            # in block style a pair ends with its line: its value may be an alias or empty
+            # in block style, a pair extends to its line end: its value may be an alias or empty
             if index < 0 or (mapping.flow and offset >= pairs[index].within.end):
                 return pairs_around
             inner = pairs[index]
@@ -254,7 +254,7 @@ class Suppressions:
             mapping = value
 
     def _formulas_of(self, entry: Entry) -> dict[int, tuple[str, str | None]]:
-        """The dispatch key and the key of pairs of an entry, by the identity of their YAML keys."""
+        """The dispatch key and key of an entry's pairs, by identity of the YAML key."""
         formulas = self._formulas.get(entry)
         if formulas is None:
             formulas = self._formulas[entry] = {}
@@ -275,11 +275,11 @@ class Suppressions:
         if entry is None:
             following = self.finder.behind(probe)
             if following is not None and source.text[probe] == "-":
-                # only the "- " of the item and comments may be in between
+                # only the "- " of the item and comments may lie between
                 gap = source.text[probe : following.span.start].splitlines()
                 if not any(text.partition("#")[0].strip(" \t-") for text in gap):
                     return SuppressionScope(line, following)
-            # an unreadable item has no entry, but its problems can be suppressed on its line
+            # an unreadable item has no entry, but its problems can be suppressed on their line
             return SuppressionScope(line) if self.model.document.problems else None
         mapping = entry.mapping
         pair = next(iter(self._pairs_at(mapping, probe - entry.start)), None) if mapping is not None else None
@@ -295,7 +295,7 @@ def _start(pair: Pair) -> int:
 
 
 def suppressions_of(model: Model) -> Suppressions:
-    """Return the suppressions of a file; read once."""
+    """Return the suppressions of a file; cached."""
     return model.ask(Suppressions, model)
 
 

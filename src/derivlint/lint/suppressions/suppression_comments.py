@@ -21,17 +21,17 @@ from derivlint.yaml_reader.decode import BREAKS
 
 IGNORE = "ignore"
 IGNORE_FILE = "ignore-file"
-#: The keywords of other linters.
+#: The suppression keywords of other linters.
 _FOREIGN = ("disable", "noqa", "nolint", "suppress", "allow")
-#: A comment with more names suppresses nothing: each unknown name is a finding.
+#: The maximum number of names in a suppression; each unknown name is a finding.
 MAX_NAMES = 1000
 _FORM = 'write "# derivlint: ignore[rule, rule] reason"'
 
 
 @lru_cache(maxsize=1)
 def _head() -> re.Pattern[str]:
-    """The start of a suppression: the number sign, the name, the colon and the word after it."""
-    # a search for a character is faster than one for a lookbehind
+    """The pattern of the start of a suppression: number sign, name, colon and the word after it."""
+    # searching a character is faster than a leading lookbehind
     return re.compile(r"#(?<![^\s\ufeff]#)[ \t]*(derivlint)\b([ \t]*:)?[ \t]*([^\s\[\],:#]*)", re.IGNORECASE)
 
 
@@ -58,20 +58,20 @@ class Comment(Struct, frozen=True):
 
 
 class SuppressedName(Struct, frozen=True):
-    """The name of a rule in a suppression, with its place."""
+    """The name of a rule in a suppression, with its span."""
 
     text: str
     span: Span
 
 
 class Malformed(Struct, frozen=True):
-    """A mistake in a suppression, which has no effect then.
+    """A mistake in a suppression, which makes it ineffective.
 
     Attributes:
         message: the fact.
         help: the cure.
         span: its span.
-        instead: the correct text for ``Suppression.head``, or None.
+        instead: the replacement for ``Suppression.head``, or None.
     """
 
     message: str
@@ -81,13 +81,13 @@ class Malformed(Struct, frozen=True):
 
 
 class Suppression(Struct, frozen=True):
-    """A comment, or a part of one, that suppresses findings or is meant to.
+    """A comment or a part of one that suppresses findings, or is meant to.
 
     Attributes:
         comment: the comment.
         span: from the number sign to the end of the reason.
         head: from the number sign to the closing bracket.
-        kind: ``ignore`` or ``ignore-file``; empty for another word.
+        kind: ``ignore`` or ``ignore-file``; empty for other words.
         names: the rules; empty if it is malformed.
         inside: the range of the text between the brackets; empty without brackets.
         reason: the text after the brackets.
@@ -105,14 +105,14 @@ class Suppression(Struct, frozen=True):
 
 
 def end_of_text(text: str, end: int, blanks: str | None = None) -> int:
-    """The end of the text before an offset without trailing ``blanks``, by default all that Python strips."""
+    """The end of the text before an offset, without trailing ``blanks``; by default Python's."""
     while end > 0 and (text[end - 1].isspace() if blanks is None else text[end - 1] in blanks):
         end -= 1
     return end
 
 
 def read_suppressions(document: Document) -> tuple[Suppression, ...]:
-    """Return the suppressions of a file, in order, malformed ones as well."""
+    """Return the suppressions of a file in order, including malformed ones."""
     text = document.source.text
     if "derivlint" not in document.source.lowered:
         return ()
@@ -127,16 +127,16 @@ def read_suppressions(document: Document) -> tuple[Suppression, ...]:
 
 
 class Comments:
-    """The comments of a file: number signs outside of scalars."""
+    """The comments of a file: number signs outside scalars."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
         self._source = document.source
-        #: the sorted scalars of nodes, by the offset of the node's text
+        #: the sorted scalars of each node, by offset of its text
         self._scalars: dict[int, list[Scalar]] = {}
 
     def on_line(self, number: int) -> Comment | None:
-        """The comment on a line (from 1), or None."""
+        """The comment on a 1-based line, or None."""
         text = self._source.text
         line = self._source.line_starts[number - 1]
         end = line + len(self._source.line(number))
@@ -150,7 +150,7 @@ class Comments:
         return None
 
     def _in_scalar(self, offset: int) -> bool:
-        """Whether a character is in a scalar; the header of a block may have comments, its text has none."""
+        """Whether a character is in a scalar; the header of a block scalar does not count."""
         around = self._document.node_around(offset)
         if around is None:
             return False
@@ -180,7 +180,7 @@ def _scalars(root: YamlNode) -> Iterator[Scalar]:
     while todo:
         node = todo.pop()
         if isinstance(node, Scalar):
-            # an empty scalar cannot contain a number sign
+            # empty scalars contain no number sign
             if node.start < node.end:
                 yield node
         elif isinstance(node, Sequence):
@@ -201,7 +201,7 @@ def _suppressions(text: str, comment: Comment) -> Iterator[Suppression]:
 
 
 def _read(text: str, comment: Comment, match: re.Match[str], end: int) -> Suppression | None:
-    """Read a comment that begins with ``# derivlint``; None for prose."""
+    """Parse a comment that begins with ``# derivlint``; None for prose."""
     end = match.end() + len(text[match.end() : end].rstrip())
     word, after = match.group(3), match.end()
     opening = after + len(text[after:end]) - len(text[after:end].lstrip(" \t"))

@@ -1,4 +1,4 @@
-"""Writing and deleting suppressions: edits of a file that change nothing but comments."""
+"""Add and delete suppressions; edits change only comments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from derivlint.yaml_reader import Scalar
 
 
 def deletion(source: SourceFile, suppression: Suppression) -> Span:
-    """The range to delete with a suppression: its line, or only the comment if the line has more text."""
+    """The range to delete for a suppression: its line, or only the comment if the line has more text."""
     text, comment = source.text, suppression.comment.span
     start, end = suppression.span
     is_alone = start == comment.start and not text[end : comment.end].strip()
@@ -31,12 +31,12 @@ def deletion(source: SourceFile, suppression: Suppression) -> Span:
 
 
 class _Place(Struct):
-    """The place of a new suppression.
+    """The position of a new suppression.
 
     Attributes:
-        scope: its scope; one without line for the whole file.
+        scope: its scope; without line for the whole file.
         offset: the offset of the comment.
-        above: the indentation of a line of its own, or None at the end of a line.
+        above: the indentation if it gets its own line; None at the end of a line.
         names: the rules.
     """
 
@@ -47,14 +47,14 @@ class _Place(Struct):
 
 
 def ignore_edits(model: Model, diagnostics: Iterable[Diagnostic], reason: str = "") -> tuple[TextEdit, ...]:
-    """The edits that add a suppression for every diagnostic, sorted and disjoint.
+    """The edits that suppress all diagnostics, sorted and disjoint.
 
-    A formula gets its comment at the end of a line with room, an entry on a line above it, and a finding without an
-    entry one for the whole file. An existing suppression with the same scope gets the name of the rule.
+    The comment goes at the end of the formula's line if there is room, on a line above the entry, or applies to the
+    whole file for a finding without an entry. An existing suppression with the same scope is extended.
 
     Args:
-        model: the file; its YAML must be sound.
-        diagnostics: the findings to suppress; those that cannot be, or are already, are skipped.
+        model: the file, which must be valid YAML.
+        diagnostics: the findings; those that cannot be suppressed, or already are, are skipped.
         reason: a one-line text after the names.
     """
     suppressions = suppressions_of(model)
@@ -70,7 +70,7 @@ def ignore_edits(model: Model, diagnostics: Iterable[Diagnostic], reason: str = 
         for placed in reversed(suppressions.placed)
         if placed.scope is not None
         and placed.suppression.malformed is None
-        # scopes without an entry are different lines
+        # without an entry, scopes are different lines
         and (placed.scope.line is None or placed.scope.entry is not None)
     }
     edits = [
@@ -78,7 +78,7 @@ def ignore_edits(model: Model, diagnostics: Iterable[Diagnostic], reason: str = 
     ]
     merged: dict[Span, TextEdit] = {}
     for edit in edits:
-        # two positions in the scope of one suppression edit the same brackets
+        # positions in the scope of one suppression edit the same brackets
         previous = merged.get(edit.span)
         text = edit.text if previous is None else ", ".join(dict.fromkeys(f"{previous.text}, {edit.text}".split(", ")))
         merged[edit.span] = TextEdit(edit.span, text)
@@ -94,7 +94,7 @@ def _place(suppressions: Suppressions, diagnostic: Diagnostic) -> _Place:
     formula = next(same, None)
     if formula is not None:
         value = formula.value
-        # the header of a block has room for a comment
+        # the header of a block scalar has room for a comment
         is_block = isinstance(value, Scalar) and value.style in ("literal", "folded")
         end = formula.value_span.end if value.start >= formula.key.end and not is_block else 0
         number = model.source.position(max(formula.key_span.end, end)).line
@@ -102,14 +102,14 @@ def _place(suppressions: Suppressions, diagnostic: Diagnostic) -> _Place:
         offset = model.source.line_starts[number - 1] + len(model.source.line(number))
         before = model.source.text[: comment.span.start if comment is not None else offset]
         scope = suppressions.scope_at(len(before.rstrip()) - 1)
-        # in flow style, more than the formula may be on the line
+        # in flow style, the line may have more than the formula
         if scope is not None and scope.covers(diagnostic, entry):
             return _Place(scope, offset, None)
     return _above(suppressions, entry)
 
 
 def _above(suppressions: Suppressions, entry: Entry) -> _Place:
-    """The position above an entry, or at the end of the line if it does not start the line."""
+    """The position above an entry, or at the end of the line if the entry does not start it."""
     source = suppressions.model.source
     start = entry.span.start
     number = source.position(start).line
@@ -127,7 +127,7 @@ def _above(suppressions: Suppressions, entry: Entry) -> _Place:
 
 
 def _edit(text: str, place: _Place, old: Suppression | None, reason: str) -> TextEdit:
-    """The edit that adds names to a suppression, or adds a suppression."""
+    """The edit that extends or adds a suppression."""
     if old is not None:
         names = [name.text for name in old.names]
         return TextEdit(old.inside, ", ".join((*names, *sorted(place.names - set(names)))))

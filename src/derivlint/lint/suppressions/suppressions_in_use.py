@@ -1,4 +1,4 @@
-"""The subject of the rules about suppressions."""
+"""Suppressions with their uses, the subject of rules about suppressions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SuppressionsInUse:
         return by_rule
 
     def unused_names(self, placed: PlacedSuppression) -> tuple[int, ...]:
-        """The positions of repeated names, and of names without effect although their rules judged the scope."""
+        """The positions of repeated names, and of unused names whose rules judged the scope."""
         scope = placed.scope
         if scope is None or placed.suppression.malformed is not None:
             return ()
