@@ -1,6 +1,6 @@
-"""The analyses that most rules need, computed in turn for many entries.
+"""The analyses that most rules need, precomputed for many entries.
 
-Running all analyses and rules entry by entry takes an eighth longer: their code exceeds the processor's caches.
+Running all analyses and rules entry by entry takes an eighth longer, since their code exceeds the processor's caches.
 """
 
 from __future__ import annotations
@@ -44,6 +44,6 @@ def _work_out(analyses: Sequence[Callable[[Model, Entry], object]], model: Model
     entries = [entry for entry in entries if entry.name is not None]
     for analysis in analyses:
         for entry in entries:
-            # a rule that reads it crashes again, which is reported
+            # a rule that reads it will crash too, and be reported
             with suppress(Exception):
                 analysis(model, entry)

@@ -1,4 +1,4 @@
-"""The backends to which the formulas of an entry apply, and the evaluated formulas."""
+"""The backends to which the formulas of an entry apply, and which formulas are evaluated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from derivlint.model.keys import AUTO_ELEMENT_WISE, DEFAULT
 if TYPE_CHECKING:
     from derivlint.analysis.typed import TypedFormula
 
-#: PyTorch's own tests use operators with deliberately wrong formulas.
+#: The prefix of operators for PyTorch's own tests, whose formulas are deliberately wrong.
 TEST_PREFIX = "_test_"
 AUTOGRAD = "Autograd"
 NESTED = "NestedTensor"
@@ -28,7 +28,7 @@ def is_for_tests(entry: Entry) -> bool:
 
 
 def judged_bodies(model: Model, entry: Entry) -> Iterator[tuple[DispatchBody, Differentiability]]:
-    """The bodies of an entry whose formulas are evaluated, each with the function that it differentiates."""
+    """The bodies of an entry whose formulas are evaluated, each with the function that they differentiate."""
     if entry.function is None or is_for_tests(entry):
         return
     for body in entry.bodies:
@@ -39,7 +39,7 @@ def judged_bodies(model: Model, entry: Entry) -> Iterator[tuple[DispatchBody, Di
 
 
 def derived_from(wrong: Iterable[TypedFormula], formulas: Collection[TypedFormula]) -> set[TypedFormula]:
-    """The formulas that ``auto_element_wise`` derives from a wrong backward formula, which are wrong as well."""
+    """The formulas that ``auto_element_wise`` derives from a wrong backward formula."""
     bodies = {formula.written.body for formula in wrong if formula.is_backward}
     return {
         formula for formula in formulas if formula.written.auto == AUTO_ELEMENT_WISE and formula.written.body in bodies
@@ -47,10 +47,10 @@ def derived_from(wrong: Iterable[TypedFormula], formulas: Collection[TypedFormul
 
 
 def bodies_without_default(model: Model, entry: Entry) -> tuple[str, ...]:
-    """The dispatch keys of an entry with formulas for these only, while other backends need some as well.
+    """The bodies of an entry that lacks formulas for other backends that need them.
 
-    Empty if there is a ``Default``, if the operator is composite elsewhere, if only backends with formulas have a
-    kernel, or if another rule reports the keys or the missing ``Default`` formulas.
+    Empty if there is a ``Default`` body, if the operator is composite elsewhere, if only backends with formulas have a
+    kernel, or if another rule reports the keys or missing formulas.
     """
     if entry.function is None or entry.dispatch_key_node is None or entry.beside_dispatch or entry.problems:
         return ()

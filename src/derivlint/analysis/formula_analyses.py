@@ -1,8 +1,8 @@
 """Analyses of the formulas of one model, computed on demand.
 
-Declarations of other entries are used such that one mistake in an entry never makes a formula of another wrong:
-``auto_linear`` counts if one argument has a nonzero gradient whose formula agrees, which no single mistake can cause. A
-linear function has a constant Jacobian, so that formula reads only sizes and types of the argument and outputs.
+Declarations in other entries count only if confirmed, so that one mistake in an entry never makes another's formula
+wrong: ``auto_linear`` counts if the backward formula of one argument agrees, that is, is nonzero and reads only sizes
+and types of the argument and the outputs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class FormulaAnalyses:
-    """Typed formulas and their interpretations, each computed once."""
+    """Typed formulas and their interpretations; memoized."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -45,7 +45,7 @@ class FormulaAnalyses:
         return self.model.ask(_interpretations, self, entry)
 
     def collect(self, entry: Entry, analyze: Callable[[Interpretation], Iterable[T]]) -> tuple[T, ...]:
-        """The results of an analysis for all formulas of an entry."""
+        """Collect the results of an analysis for all formulas of an entry."""
         return self.model.ask(_collected, self, entry, analyze)
 
     def formulas_of(self, body: DispatchBody) -> tuple[TypedFormula, ...]:
@@ -76,12 +76,12 @@ def _collected(
 
 @memoized
 def analyses_of(model: Model) -> FormulaAnalyses:
-    """The analyses of a model's formulas, one object for each model."""
+    """The analyses of a model's formulas; memoized."""
     return FormulaAnalyses(model)
 
 
 def declared_linear(model: Model, name: str) -> Polynomial | None:
-    """The polynomial that ``auto_linear`` declares for an operator with one linear argument, if its formula agrees."""
+    """The polynomial of an operator that ``auto_linear`` declares linear in one argument, if its formula agrees."""
     linear, *parameters = model.fact(_linear, name) or [""]
     return Polynomial(tuple(parameters), (Term((linear,)),)) if linear else None
 
@@ -105,10 +105,10 @@ def _linear(model: Model, name: str) -> tuple[str, ...]:
 
 
 def _agrees(model: Model, body: DispatchBody, name: str) -> bool:
-    """Whether the backward formula of the linear argument reads neither that argument nor an output."""
+    """Whether the backward formula of the linear argument reads neither the argument nor an output."""
     function = body.entry.function
     assert function is not None
-    # the reads of backward formulas do not depend on declarations of linearity
+    # reads of backward formulas do not depend on declarations of linearity
     interpreter = FormulaInterpreter(OperatorDegrees(model))
     formulas = [
         formula
@@ -117,5 +117,5 @@ def _agrees(model: Model, body: DispatchBody, name: str) -> bool:
     ]
     read = {name, *(output.name for output in function.outputs)}
     roots = [interpreter.interpret(formula).root for formula in formulas]
-    # "not_implemented" reads nothing and proves nothing
+    # "not_implemented" reads nothing, but is not evidence
     return bool(roots) and all(root.seeds and not any(map(root.may_read, read)) for root in roots)

@@ -1,4 +1,4 @@
-"""The base of all evaluators of formulas, which compile each formula once into nested functions of an environment."""
+"""The base class of evaluators of formulas, which compile each formula once to nested closures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from derivlint.formula.analysis import unknown_if_it_fails
 from derivlint.operators.reference.evaluators import Evaluator, ExpressionCompiler
 from derivlint.source.lazy import memoized
 
-#: The number of nodes up to which a formula can be compiled recursively.
+#: The maximum number of nodes to compile recursively.
 SHALLOW = 48
 
 
@@ -26,7 +26,7 @@ def called_names(formula: TypedFormula) -> frozenset[str]:
 
 
 class FormulaCompiler(ExpressionCompiler):
-    """Compiles the expressions of a formula; expressions that are not supported become ``unknown``."""
+    """A compiler of formulas; unsupported expressions become ``unknown``."""
 
     def __init__(self, formula: TypedFormula) -> None:
         super().__init__()
@@ -39,16 +39,16 @@ class FormulaCompiler(ExpressionCompiler):
 
     @abstractmethod
     def of_call(self, call: CallFacts) -> Evaluator:
-        """The value of a call."""
+        """Compile a call."""
 
     def compiled(self) -> Evaluator | None:
-        """The compiled formula, or None if none of it is supported."""
+        """The compiled formula, or None if nothing in it is supported."""
         return unknown_if_it_fails(self._compiled, None)
 
     def _compiled(self) -> Evaluator | None:
         nodes = self._formula.nodes
         if len(nodes) > SHALLOW:
-            # inner parts first: a level takes eight frames here, and three in evaluation
+            # innermost parts first: compiling takes eight frames per level, evaluation three
             for node in reversed(nodes):
                 if isinstance(node, Expr):
                     self.of(node)
@@ -56,27 +56,27 @@ class FormulaCompiler(ExpressionCompiler):
         return None if evaluator is self.unknown else evaluator
 
     def is_understood(self, node: Expr) -> bool:
-        """Whether an expression is supported, given the values of its parts."""
+        """Whether an expression is supported, given the values of its operands."""
         return unknown_if_it_fails(self.of, self.unknown, node) is not self.unknown
 
     def otherwise(self, node: Expr) -> Evaluator:
-        """Other expressions are not supported."""
+        """Compile any other expression to ``unknown``."""
         return self.unknown
 
     def truth(self, node: Expr) -> Evaluator:
-        """An operand that C++ converts to ``bool``; for an optional, whether it has a value."""
+        """Compile an operand that C++ converts to ``bool``; for an optional, whether it has a value."""
         value = self.of(node)
         if self._formula.type_of(node).head != "optional":
             return value
         return lambda values: value(values) is not None
 
     def number(self, node: Number) -> Evaluator:
-        """A numeric literal."""
+        """Compile a numeric literal."""
         value = number_value(node.text).constant
         return self.unknown if value is None or isinstance(value, str) else lambda _: value
 
     def called(self, node: Call) -> Evaluator:
-        """A call whose callee is a name or a member."""
+        """Compile a call whose callee is a name or a member."""
         call = self._formula.call(node)
         return self.unknown if call is None else self.of_call(call)
 

@@ -1,7 +1,7 @@
-"""Tensors in a formula that can have an integral type, and fractions that are converted to integers.
+"""Tensors in formulas that may have an integral dtype, and fractions that are truncated to integers.
 
-Tensors with a gradient or tangent are floating-point, and so are values computed from them. Other arguments may be
-integral if the operator promotes types, as elementwise ones do.
+Tensors with a gradient or tangent and values computed from them are floating-point. Other arguments may be integral if
+the operator promotes types, as elementwise operators do.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from derivlint.operators.shapes.sizes import is_broadcasting
 
 #: The namespace of PyTorch's own operators.
 ATEN = "aten"
-#: Operations that return integers for integers.
+#: Operators that return integers for integers.
 _ARITHMETIC = ("+", "-", "*")
-#: Types of parameters to which C++ converts a floating-point number.
+#: Types of parameters for which C++ truncates floating-point numbers.
 _INTEGERS = frozenset({INT, INT64, SYM_INT}).union(
     template_type(head, [type]) for head in ("optional", "ArrayRef", "OptionalArrayRef") for type in (INT64, SYM_INT)
 )
@@ -35,8 +35,8 @@ class TruncatedNumber(Struct, frozen=True):
     Attributes:
         node: the number.
         value: its value.
-        parameter: the parameter that it is passed for, empty for an index.
-        callee: the name of the called function, empty for an index.
+        parameter: its parameter; empty for an index.
+        callee: the called function; empty for an index.
     """
 
     node: Expr
@@ -62,7 +62,7 @@ def truncated_numbers(formula: TypedFormula) -> Iterator[TruncatedNumber]:
 
 
 def _fraction(node: Expr) -> float | None:
-    """The value of a written number with a fractional part; None for another expression."""
+    """The value of a number literal with a fractional part; None for other expressions."""
     if isinstance(node, Unary) and node.op == "-":
         value = _fraction(node.operand)
         return None if value is None else -value
@@ -86,7 +86,7 @@ def has_integral_exponent(problem: FormulaProblem) -> bool | None:
 
 
 def _leaves(node: Expr) -> Iterator[str | None]:
-    """The variables from which an expression is computed by integer arithmetic; None for anything else."""
+    """The variables from which integer arithmetic computes an expression; None for anything else."""
     if isinstance(node, Parenthesized):
         yield from _leaves(node.inner)
     elif isinstance(node, Unary) and node.op in _ARITHMETIC:

@@ -1,7 +1,7 @@
-"""Coverage of the checks: the checked properties of each formula, and the reasons why others are not.
+"""Coverage of the checks: which properties of formulas are checked, and why others are not.
 
-There are four properties: the value is compared with the operator's, on single elements or on small tensors; linearity
-in the gradients or tangents is known; the conjugation is analyzed; the sizes are known.
+There are four properties: values (compared with the operator on one-element or small tensors), linearity in the seeds,
+conjugation, and sizes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from derivlint.operators.reference.definitions import reasons
 
 
 class Question(Enum):
-    """A checkable property of a formula."""
+    """The checkable properties of formulas."""
 
     VALUE = "value"
     LINEAR = "linear"
@@ -47,8 +47,8 @@ class JudgedFormula(Struct, frozen=True):
         written: the formula.
         missing: the reasons why properties are not checked, by property.
         not_asked: the properties that do not apply.
-        points: the number of points of each kind at which its value on one-element tensors is compared.
-        n_tensors: the number of sets of small tensors on which its value is compared.
+        points: the number of one-element points of each kind at which its value is compared.
+        n_tensors: the number of small-tensor points at which its value is compared.
     """
 
     written: DerivativeFormula
@@ -74,7 +74,7 @@ class JudgedEntry(Struct, frozen=True):
     formulas: tuple[JudgedFormula, ...]
 
     def missing(self, question: Question) -> tuple[str, ...]:
-        """The reasons why a property is not checked, each once."""
+        """The distinct reasons why a property is not checked."""
         reasons = (formula.missing[question] for formula in self.formulas if question in formula.missing)
         return tuple(dict.fromkeys(reasons))
 
@@ -99,7 +99,7 @@ def totals(rows: Collection[JudgedEntry]) -> dict[Question, tuple[int, int]]:
 
 
 def judged_formulas(model: Model, body: DispatchBody) -> Iterator[JudgedFormula]:
-    """The formulas of one dispatch key with their checked properties."""
+    """The formulas of a dispatch key with their checked properties."""
     analyses = analyses_of(model)
     compared_at = _compared_at(analyses, body)
     differentiability = analyses.model.canonical_differentiability(body)
@@ -108,7 +108,7 @@ def judged_formulas(model: Model, body: DispatchBody) -> Iterator[JudgedFormula]
     for formula in formulas:
         missing = {}
         if formula.written.auto is not None or is_refusal(formula.tree):
-            # it is derived from the backward formulas, or there is none
+            # derived from the backward formulas, or without expression
             yield JudgedFormula(formula.written, {}, frozenset(Question))
             continue
         kinds = compared_at.get(formula, Counter())
@@ -128,7 +128,7 @@ def judged_formulas(model: Model, body: DispatchBody) -> Iterator[JudgedFormula]
 
 
 def _compared_at(analyses: FormulaAnalyses, body: DispatchBody) -> dict[TypedFormula, Counter[NumberKind]]:
-    """The formulas whose value is compared with the operator's, each with the kinds of numbers."""
+    """The formulas whose values are compared with the operator's, with the kinds of numbers."""
     differentiability = analyses.model.canonical_differentiability(body)
     reference = None if differentiability is None else reference_of(differentiability.function)
     if differentiability is None or reference is None:
@@ -158,7 +158,7 @@ def _why_not_compared(analyses: FormulaAnalyses, body: DispatchBody, formula: Ty
 
 
 def _unknown_degree(interpretation: Interpretation) -> str:
-    """The reason why the degree of a formula is unknown, or empty."""
+    """The reason why the degree of a formula is unknown, or an empty string."""
     if interpretation.root.degree is not Degree.UNKNOWN:
         return ""
     unknown = {node for node, fact in interpretation.facts.items() if fact.degree is Degree.UNKNOWN}

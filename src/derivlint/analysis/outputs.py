@@ -1,7 +1,7 @@
-"""Outputs of operators that hold integers or booleans for floating-point inputs.
+"""Integral and boolean outputs of operators with floating-point inputs.
 
-Such an output cannot require grad: setting its history fails with an internal assertion. The operator book lists them.
-An in-place operator returns ``self``, whose dtype is the caller's, and is never listed.
+Such an output cannot require grad: setting its history fails with an internal assertion. The operator book lists them,
+without in-place operators: the dtype of ``self`` is the caller's.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from derivlint.schema import NativeFunction, SchemaKind
 BOOLEAN, INTEGRAL = "boolean", "integral"
 
 
-#: The names of returns that are always integers.
+#: The names of returns that are always integral.
 INTEGRAL_NAMES = words("""
     indices rank info pivots rng_state philox_seed philox_offset cum_seq_q cum_seq_k
 """)
 
-#: The names of outputs that are piecewise constant, for custom operators as well.
+#: The names of piecewise constant outputs, including those of custom operators.
 CONSTANT_NAMES = INTEGRAL_NAMES | words("index mask")
 
 COPY = "_copy"
 
 
 class DiscreteOutput(Struct, frozen=True):
-    """An output that holds integers or booleans.
+    """An integral or boolean output.
 
     Attributes:
         output: the output.
@@ -45,7 +45,7 @@ class DiscreteOutput(Struct, frozen=True):
 
 
 def discrete_kind(function: NativeFunction, index: int) -> str | None:
-    """Whether an output is always ``boolean`` or ``integral``, or None if it is neither or unknown."""
+    """Whether an output is always ``boolean`` or ``integral``; None if neither or unknown."""
     if function.schema.kind is SchemaKind.inplace or function.namespace != "aten":
         return None
     output = f"{function.name.base.removesuffix(COPY)}({index})"
@@ -60,7 +60,7 @@ def discrete_kind(function: NativeFunction, index: int) -> str | None:
 def is_piecewise_constant(function: NativeFunction, index: int) -> bool:
     """Whether a floating-point output is piecewise constant.
 
-    For custom operators only the names of outputs tell.
+    For custom operators, judged by the name of the output.
     """
     if function.namespace != "aten":
         returns = function.schema.returns
@@ -69,7 +69,7 @@ def is_piecewise_constant(function: NativeFunction, index: int) -> bool:
 
 
 def differentiable_discrete_outputs(model: Model, body: DispatchBody) -> Iterator[DiscreteOutput]:
-    """The outputs that the generated kernel makes differentiable although they hold integers or booleans."""
+    """The integral and boolean outputs that the generated kernel makes differentiable."""
     function, info = body.entry.function, body.info
     if function is None or info is None or info.output_differentiability_conditions or not body.is_resolved:
         return
@@ -83,7 +83,7 @@ def differentiable_discrete_outputs(model: Model, body: DispatchBody) -> Iterato
 
 
 def takes_first_gradient_only(body: DispatchBody) -> bool:
-    """Whether the formulas use no gradient but ``grad``, that of the first differentiable output."""
+    """Whether the only gradient in the formulas is ``grad``, that of the first differentiable output."""
     uses = body_gradients(body)
     return any(use.grad for use in uses) and not any(use.grads or use.named for use in uses)
 
@@ -94,7 +94,7 @@ DTYPE = "dtype"
 
 
 def has_unconditional_dtype(model: Model, body: DispatchBody) -> bool:
-    """Whether the kernel makes an output differentiable whose dtype may be made integral by an argument."""
+    """Whether the kernel makes an output differentiable whose dtype an argument may make integral."""
     function, info = body.entry.function, body.info
     if function is None or info is None or info.output_differentiability_conditions or not body.is_resolved:
         return False

@@ -1,7 +1,7 @@
-"""Arguments that are passed for the wrong parameter, by the names of variables and parameters.
+"""Arguments that are passed for the wrong parameter, judging by the names of variables and parameters.
 
-Names of parameters are chosen with care in PyTorch: a helper for ``mse_loss`` takes ``self`` and ``target``, a forward
-helper ``self_p`` and ``self_t``. A value with the name of another parameter is suspicious unless something explains it.
+PyTorch names parameters consistently: a helper for ``mse_loss`` takes ``self`` and ``target``, a forward helper
+``self_p`` and ``self_t``. A value with the name of another parameter is suspicious.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ JVP = "_jvp"
 
 
 class MismatchKind(Enum):
-    """The kind of suspicion about an argument."""
+    """The kinds of suspicions about arguments."""
 
     #: a tangent for ``self_p``, or a primal for ``self_t``
     PRIMAL_AND_TANGENT = "primal and tangent"
@@ -43,13 +43,13 @@ class MismatchKind(Enum):
     GRADIENT_ELSEWHERE = "gradient elsewhere"
     #: one gradient or tangent for two parameters
     REPEATED_SEED = "repeated seed"
-    #: one argument or output of the operator for two parameters; one of them has its name
+    #: one argument or output of the operator for two parameters, one of them with its name
     REPEATED_VALUE = "repeated value"
     #: ``grads[1]`` before ``grads[0]``
     DISORDER = "disorder"
     #: two arguments of the operator, each for the parameter with the other's name
     SWAPPED = "swapped"
-    #: an argument of the operator for a parameter with the name of another one, which is not passed at all
+    #: an argument of the operator for a parameter with the name of another argument, which is not passed
     OTHER_ARGUMENT = "other argument"
     #: ``result2`` just before ``result1``
     OUTPUT_DISORDER = "outputs in disorder"
@@ -68,8 +68,8 @@ class ArgumentMismatch(Struct, frozen=True):
         kind: the suspicion.
         formula: the formula.
         call: the call.
-        arguments: the arguments concerned, the blamed one first.
-        names: their names if these differ from their text: the seed, the variable.
+        arguments: the arguments, the blamed one first.
+        names: their names if these differ from the text: the seed, the variable.
     """
 
     kind: MismatchKind
@@ -80,7 +80,7 @@ class ArgumentMismatch(Struct, frozen=True):
 
 
 def variable_of(node: Expr) -> str | None:
-    """The variable whose value an expression has, in any form: ``self`` for ``(self.conj())``."""
+    """The variable of which an expression is a form: ``self`` for ``(self.conj())``."""
     while True:
         node = unparenthesized(node)
         inner = only_operand(node) if isinstance(node, Call) and callee_name(node) in SAME_VALUE else None
@@ -131,7 +131,7 @@ def _misplaced_tangents(
 def _bare_seed(node: Expr, names: frozenset[str]) -> str | None:
     node = unparenthesized(node)
     if isinstance(node, Call) and callee_name(node) in SAME_VALUE and (isinstance(node.callee, Member) or node.args):
-        # "grad.contiguous(format)" has the value of "grad" as well
+        # "grad.contiguous(format)" has the value of "grad" too
         node = node.callee.object if isinstance(node.callee, Member) else node.args[0]
     return seed_of(node, names)
 
@@ -160,11 +160,11 @@ def _misplaced_gradients(
         return ArgumentMismatch(MismatchKind.GRADIENT_ELSEWHERE, formula, call, (elsewhere[0], instead[0]), names)
     # "gvar" and "gmean": the names of the parameters may be meaningless
     is_decided = any(role.is_seed for role in roles.values())
-    # its definition is linear in both
+    # unless its definition is linear in both
     is_decided = is_decided and interpretation.facts[call.node].degree is not Degree.LINEAR
     seen: dict[str, CallArgument] = {}
     for argument, seed in directed:
-        # a gradient passed for another parameter as well is a product, which another rule reports
+        # a gradient that is passed twice is a product, which another rule reports
         if seed in seen and (not is_decided or roles.get(argument, _OTHER).is_seed):
             arguments = (argument, seen[seed])
             return ArgumentMismatch(MismatchKind.REPEATED_SEED, formula, call, arguments, (seed,))
@@ -189,7 +189,7 @@ def _is_no_gradient(node: Expr) -> bool:
 
 
 def _repeated(formula: TypedFormula, call: CallFacts) -> ArgumentMismatch | None:
-    """A tensor that is passed to a helper both for the parameter of its name and for another one."""
+    """A tensor that is passed to a helper for the parameter with its name and for another one."""
     function = formula.written.entry.function
     if function is None or not any(part in call.name for part in (BACKWARD, JVP)):
         return None
@@ -223,7 +223,7 @@ def _misplaced_arguments(formula: TypedFormula, call: CallFacts) -> ArgumentMism
     outputs = {output.name for output in function.outputs}
     inplace = function.canonical.schema.kind is SchemaKind.inplace
     if not tensors or inplace or (formula.is_backward and tensors[0] not in formula.names):
-        # a helper for the first argument takes the others in other roles
+        # a helper for the first argument may take the others in other roles
         return None
     suffix = "" if formula.is_backward else PRIMAL
     bindings = [
@@ -242,12 +242,12 @@ def _misplaced_arguments(formula: TypedFormula, call: CallFacts) -> ArgumentMism
             continue
         if target in passed:
             counterpart, parameter = passed[target]
-            # a helper may have its own name for one of them, as "input" for "self"
+            # a helper may have another name for one of them, such as "input" for "self"
             is_other = parameter not in (*tensors, *outputs) and name not in parameters
             if name in tensors and (parameter == name or is_other):
                 return ArgumentMismatch(MismatchKind.SWAPPED, formula, call, (argument, counterpart), (name, target))
         elif argument.parameter is not None and role_of(argument.parameter).is_seed:
-            # the gradient is meant, not an argument that is a gradient elsewhere
+            # the gradient itself is meant
             continue
         elif name in tensors:
             return ArgumentMismatch(MismatchKind.OTHER_ARGUMENT, formula, call, (argument,), (name, target))
@@ -294,13 +294,13 @@ def _plain(name: str, suffix: str) -> str:
     return name.removesuffix(suffix) if suffix else name
 
 
-#: Parameters that take a mask, of operators that refuse other tensors.
+#: Mask parameters of operators that reject other tensors.
 MASKS = ("condition", "mask")
 MASKING = Book.by_hand("mask-first") | Book.by_hand("mask-second")
 
 
 def floating_masks(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
-    """The masks that are certainly tensors of floating-point numbers, because a gradient is computed."""
+    """The masks that are certainly floating-point tensors, since they have a gradient."""
     formula = interpretation.formula
     names = seed_names(formula) | (formula.names if formula.is_backward else frozenset())
     for call in interpretation.calls:
@@ -310,7 +310,7 @@ def floating_masks(interpretation: Interpretation) -> Iterator[ArgumentMismatch]
             yield ArgumentMismatch(MismatchKind.FLOATING_MASK, formula, call, (argument,), (str(variable),))
 
 
-#: Parameters that take indices or a mask.
+#: Parameters for indices or masks.
 INDICES = frozenset({"index", "indices", "mask"})
 
 
@@ -341,7 +341,7 @@ Mismatch = tuple[MismatchKind, tuple[CallArgument, ...], tuple[str, ...]]
 
 
 def _output(node: Expr, positions: dict[str, int]) -> str | None:
-    """The output that an expression is, or views: ``result1`` for ``result1.flatten(-2)``."""
+    """The output that an expression is or views: ``result1`` for ``result1.flatten(-2)``."""
     while True:
         node = unparenthesized(node)
         if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name in VIEWS:

@@ -1,11 +1,11 @@
-"""Arguments of the operator that are not passed to its backward function.
+"""Arguments of the operator that formulas do not pass to its backward function.
 
-The backward function of an operator has parameters with the names of the operator's arguments. If a literal is passed
-for one, or its default is used, the formula is right for one value of the argument only. So is a formula that calls the
-operator itself on a tangent, or, for the gradient of a backward operator, the operator whose backward it is; and one
-in which a function of the gradient takes a literal for a dimension or index that the formula does not mention.
+A backward function has parameters with the names of the operator's arguments. If a literal is passed for one, or its
+default is used, the formula is right only for one value of the argument. The same holds for calls of the operator
+itself on a tangent, calls of the forward operator in a double backward, and functions of the gradient that take a
+literal for a dimension or index that the formula does not mention.
 
-The parameter may have another name: ``eps`` for ``epsilon``, ``train`` for ``training``, or one of its own for the only
+The parameter may have another name: an abbreviation, such as ``eps`` for ``epsilon``, or any name if it is for the only
 number that the formula does not mention: ``p`` of ``norm_backward`` for ``ord``.
 """
 
@@ -34,13 +34,13 @@ from derivlint.formula import (
 )
 from derivlint.model.resolve import EntryFunction
 
-#: Parts of the names of functions for gradients and for tangents.
+#: Parts of the names of functions for gradients and tangents.
 BACKWARD = "backward"
 JVP = "_jvp"
-#: How flags end that say whether a function is passed its input or its result.
+#: The suffix of flags for whether a function gets its input or its result.
 IS_RESULT = "is_result"
 LITERALS = ("true", "false", "nullopt")
-#: The length of the shortest abbreviation of an argument's name: "eps".
+#: The minimum length of an abbreviated argument name, such as "eps".
 SHORTEST = 3
 #: The types of numbers other than integers.
 NUMBERS = frozenset({DOUBLE, SCALAR, *(template_type("optional", [number]) for number in (DOUBLE, SCALAR))})
@@ -65,7 +65,7 @@ class DroppedArgument(Struct, frozen=True):
 
 
 def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgument]:
-    """The non-tensor arguments of the operator that a call in one of its formulas omits."""
+    """The non-tensor arguments of the operator that calls in a formula omit."""
     formula = interpretation.formula
     function = formula.written.entry.function
     if function is None:
@@ -106,15 +106,15 @@ def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgumen
                 continue
             if node is not None and _is_implied(formula, name, node):
                 continue
-            # "!forward" is right for a transform that is its own adjoint, and backward functions of other projects may
-            # be declared for the inverse: npu_confusion_transpose_backward
+            # "!forward" is right if the adjoint is the inverse, and backward functions of other projects may take
+            # inverted flags: npu_confusion_transpose_backward
             may_alter = not function.canonical.in_cpp_api or (is_itself and formula.is_backward)
             if node is None or _is_literal(node) or (not may_alter and _is_altered(node, name)):
                 yield DroppedArgument(formula, call, name, parameter.name, node)
 
 
 def _renamed(parameter: Parameter, renamed: Set[str], numbers: Set[str]) -> str | None:
-    """The argument that a parameter of another name is for."""
+    """The argument that a parameter with another name is for."""
     short = [name for name in renamed if name.startswith(parameter.name) or parameter.name.startswith(name)]
     if len(short) == 1 and min(len(short[0]), len(parameter.name)) >= SHORTEST:
         return short[0]
@@ -123,7 +123,7 @@ def _renamed(parameter: Parameter, renamed: Set[str], numbers: Set[str]) -> str 
 
 
 def _is_implied(formula: TypedFormula, name: str, node: Expr) -> bool:
-    """Whether a literal is the value of a flag in the branch of a condition: ``training ? f(true) : g(false)``."""
+    """Whether a literal is the value of a flag in a branch on it: ``training ? f(true) : g(false)``."""
     for part in formula.nodes:
         if isinstance(part, Conditional) and isinstance(condition := unparenthesized(part.condition), Name):
             branch = {"true": part.then, "false": part.otherwise}.get(formula.source_of(node))
@@ -133,20 +133,20 @@ def _is_implied(formula: TypedFormula, name: str, node: Expr) -> bool:
 
 
 def _may_be_constant(formula: TypedFormula, name: str, node: Expr | None, numbers: Collection[str]) -> bool:
-    """Whether an operator that is called on a gradient or tangent may well have a constant for an argument."""
+    """Whether a constant is plausible for an argument of an operator called on a gradient or tangent."""
     if node is None or name.endswith(IS_RESULT):
         return True
     # "accumulate ? grad : at::_unsafe_index_put(grad, indices, zeros_like(values), false)"
     conditions = (part.condition for part in formula.nodes if isinstance(part, Conditional))
     if any(isinstance(part, Name) and part.simple == name for condition in conditions for part in walk(condition)):
         return True
-    # a tangent has no constant: constant_pad_nd(self_t, pad, 0)
+    # the tangent of a constant is 0: constant_pad_nd(self_t, pad, 0)
     node = unparenthesized(node)
     return name in numbers and isinstance(node, Number) and not node.text.strip("0.")
 
 
 def _dropped_types(interpretation: Interpretation, function: EntryFunction) -> Iterator[DroppedArgument]:
-    """The dtypes that a forward formula does not pass to the operator, so that only outputs have them.
+    """The dtypes that a forward formula does not pass to the operator, so that only outputs are cast.
 
     PyTorch casts gradients to the dtype of their inputs, but does not cast tangents.
     """
@@ -172,7 +172,7 @@ def _is_literal(node: Expr) -> bool:
 
 
 def _is_altered(node: Expr, name: str) -> bool:
-    """Whether an expression is an argument negated, or combined with literals: ``!flag``, ``2 * eps``."""
+    """Whether an expression is an argument, negated or combined with literals: ``!flag``, ``2 * eps``."""
     node = unparenthesized(node)
     if not isinstance(node, (Unary, Binary)):
         return False

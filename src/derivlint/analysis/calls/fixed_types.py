@@ -1,4 +1,4 @@
-"""Casts of gradients and tangents to a type that the formula names."""
+"""Casts of gradients and tangents to a dtype that the formula names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEWER_DIGITS = tuple(SCALAR_TYPES[name] for name in ("kHalf", "kBFloat16", "kFlo
 
 
 class FixedType(Struct, frozen=True):
-    """A cast to a low-precision type, whatever type the argument or output has.
+    """A cast to a low-precision dtype, regardless of the dtype of the argument or output.
 
     Attributes:
         call: the cast.
@@ -29,7 +29,7 @@ class FixedType(Struct, frozen=True):
 
 
 def fixed_types(interpretation: Interpretation) -> Iterator[FixedType]:
-    """The casts of seeds, except for operators that support no other type, and casts that are undone."""
+    """The casts of seeds, except those that are undone, and those of operators that support no other dtype."""
     function = interpretation.formula.written.entry.function
     if function is None or str(function.canonical.name) in Book.by_hand("single-precision"):
         return
@@ -41,7 +41,7 @@ def fixed_types(interpretation: Interpretation) -> Iterator[FixedType]:
 
 
 def _fixed(call: CallFacts) -> Name | None:
-    """The type that is passed to a method."""
+    """The dtype passed to a method."""
     arguments = (argument.node for argument in (call.arguments[1:] if call.is_method else ()))
     return next(
         (node for node in arguments if isinstance(node, Name) and scalar_type_named(node) in FEWER_DIGITS), None
@@ -49,14 +49,14 @@ def _fixed(call: CallFacts) -> Name | None:
 
 
 def _is_cast_back(interpretation: Interpretation, call: CallFacts) -> bool:
-    """Whether an enclosing method casts back to the type of a tensor."""
+    """Whether an enclosing method casts back to the dtype of a tensor."""
     formula = interpretation.formula
     for outer in interpretation.calls:
         owner = outer.arguments[0].node if outer.is_method and outer.node is not call.node else None
         if owner is None or not (owner.start <= call.node.start and call.node.end <= owner.end):
             continue
         if any(isinstance(item.node, Name) and item.node.simple in formula.names for item in outer.arguments):
-            # it may use the type of the tensor whose gradient this is
+            # it may use the dtype of the tensor whose gradient this is
             return True
         types = [str(formula.type_of(argument.node)) for argument in outer.arguments[1:]]
         if _fixed(outer) is None and any("ScalarType" in type or "TensorOptions" in type for type in types):

@@ -1,8 +1,8 @@
-"""The order of the names in a key against the order of the returned gradients.
+"""The order of the names in a key, compared with the order of the returned gradients.
 
-The formula of such a key returns a tuple, which is unpacked by position. The meaning of the positions is not declared;
-there are two kinds of evidence: the schema, whose order functions follow in their returns, and the calls in the
-formula, which take the arguments in the order of the returned gradients.
+The formula of a key with several names returns a tuple, which is unpacked by position. No declaration gives the meaning
+of the positions, but there is evidence: functions usually return gradients in the order of the schema, and in the order
+of their own parameters.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from derivlint.model import DerivativeFormula, NameKind, Role
 from derivlint.operators.special import TO_TENSOR, WRAP_OPT_IF
 from derivlint.schema import ListType, Type
 
-#: Functions that return their first argument or nothing, and so stand for the argument.
+#: Functions that return their first argument or nothing.
 WRAPPERS = frozenset({WRAP_OPT_IF, TO_TENSOR, "optional", "make_optional"})
 
 
@@ -37,7 +37,7 @@ class CallOrder(Struct, frozen=True):
 
 
 def passed_variable(node: Expr) -> str | None:
-    """The variable that an argument of a call passes: ``x``, ``x.contiguous()``, ``wrap_opt_if(x, ...)``."""
+    """The variable passed by an argument: ``x`` for ``x.contiguous()`` and ``wrap_opt_if(x, ...)``."""
     while True:
         node = unparenthesized(node)
         if isinstance(node, Name):
@@ -75,10 +75,10 @@ class Reordered(Struct, frozen=True):
         written: the key and its formula.
         first: the earlier of two names in the wrong order.
         second: the later of them.
-        call: the call that takes them in the other order, or None if only the schema is evidence.
-        is_exchange: whether exchanging these two names fixes the key. Otherwise it may follow a helper with its own
+        call: the call that takes them in the other order; None if only the schema is evidence.
+        is_exchange: whether exchanging the two names fixes the key; otherwise the key may follow a helper with its own
             order.
-        right: the names in the right order, or None if it is not certain.
+        right: the names in the right order; None if uncertain.
     """
 
     written: DerivativeFormula
@@ -90,7 +90,7 @@ class Reordered(Struct, frozen=True):
 
 
 class _Evidence(Struct, frozen=True):
-    """Evidence for the order of the names of one key.
+    """Evidence for the order of the names in a key.
 
     Attributes:
         positions: the position of each name in the schema.
@@ -103,11 +103,11 @@ class _Evidence(Struct, frozen=True):
     calls: tuple[CallOrder, ...]
 
     def relevant_calls(self, first: str, second: str) -> list[CallOrder]:
-        """The calls that take both of two names."""
+        """The calls that take both names."""
         return [call for call in self.calls if first in call.places and second in call.places]
 
     def contradicts(self, first: str, second: str) -> bool:
-        """Whether the evidence puts the second of two names before the first."""
+        """Whether the evidence puts the second name before the first."""
         if (first in self.lists) != (second in self.lists) or self.positions[first] < self.positions[second]:
             return False
         return all(call.places[first] > call.places[second] for call in self.relevant_calls(first, second))
@@ -128,7 +128,7 @@ class _Evidence(Struct, frozen=True):
 
 
 def reordered_key(formula: DerivativeFormula) -> Reordered | None:
-    """The names of a key that are in the wrong order, or None if some evidence agrees with their order."""
+    """The wrongly ordered names of a key, or None if any evidence agrees with their order."""
     names = tuple(name.text for name in formula.names)
     if len(set(names)) < 2 or formula.role not in (Role.BACKWARD, Role.FORWARD) or not formula.is_expression:
         return None
@@ -143,7 +143,7 @@ def reordered_key(formula: DerivativeFormula) -> Reordered | None:
 
 
 def _evidence(formula: DerivativeFormula) -> _Evidence | None:
-    """The evidence for a key, or None if one of its names is not of the key's kind."""
+    """The evidence for a key, or None if a name is not of the key's kind."""
     function = formula.entry.function
     if function is None:
         return None

@@ -1,7 +1,7 @@
-"""Exchanged arguments: pairs in a call whose exchange makes a wrong formula right, by values.
+"""Swapped arguments: pairs in a call whose exchange makes a wrong formula right, judging by values.
 
-In a formula that contradicts its operator, every pair of arguments of every call is exchanged; results that compile are
-compared with the operator. If another sign makes it right as well, the intention is unknown.
+If a formula contradicts its operator, each pair of arguments of each call is exchanged in turn; results that compile
+are compared with the operator. If a changed sign makes the formula right too, the intention is unknown.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.scope import CPP_WORDS
 from derivlint.operators.special import WHERE
 
-#: The total number of nodes to evaluate: the longer a formula, the fewer exchanges are tried.
+#: The maximum number of nodes to evaluate in total: fewer exchanges are tried in longer formulas.
 MOST_NODES = 900
-#: The length of the longest argument list.
+#: The maximum number of arguments of a call.
 LONGEST = 24
 
 
 def swaps_of(model: Model, entry: Entry) -> tuple[ArgumentMismatch, ...]:
-    """The exchanged arguments that make formulas of an entry wrong, at most one pair for each formula."""
+    """The swapped arguments that make formulas of an entry wrong, at most one pair for each formula."""
     return model.ask(_swaps, model, entry)
 
 
@@ -74,7 +74,7 @@ def _pairs(analyses: FormulaAnalyses, formula: TypedFormula) -> Iterator[tuple[C
             continue
         condition = walk(call.arguments[0].node) if call.name == WHERE else ()
         if sum(isinstance(part, Binary) and part.op in ("<", ">", "<=", ">=") for part in condition) > 1:
-            # the branches of one negated condition are exchanged, those of one of two conditions are not
+            # exchanged branches are a negated condition; with two conditions, it is unknown which
             continue
         arguments = [
             item
@@ -82,7 +82,7 @@ def _pairs(analyses: FormulaAnalyses, formula: TypedFormula) -> Iterator[tuple[C
             if (not call.is_method or isinstance(item.node, Name)) and not _is_seed_in_place(item, facts)
         ]
         for first, second in combinations(arguments, 2) if len(arguments) <= LONGEST else ():
-            # two constants prove nothing: one of them may have any value
+            # constants prove nothing: one of them may have any value
             if all(_is_literal(item) or _is_in_place(item) for item in (first, second)):
                 continue
             if not (_fits(formula, first, second) and _fits(formula, second, first)):
@@ -93,13 +93,13 @@ def _pairs(analyses: FormulaAnalyses, formula: TypedFormula) -> Iterator[tuple[C
 
 
 def _is_seed_in_place(argument: CallArgument, facts: Mapping[Expr, Fact]) -> bool:
-    """Whether a gradient or tangent is passed for the parameter named like one."""
+    """Whether a gradient or tangent is passed for the parameter with its name."""
     parameter = argument.parameter
     return parameter is not None and role_of(parameter).is_seed and bool(facts.get(argument.node, NOTHING).seeds)
 
 
 def _are_outputs(formula: TypedFormula, first: CallArgument, second: CallArgument) -> bool:
-    """Whether two arguments are outputs in their order, as helpers take them."""
+    """Whether two arguments are outputs in order, as helpers take them."""
     function = formula.written.entry.function
     names = [output.name for output in function.outputs] if function is not None else []
     passed = [formula.source_of(argument.node) for argument in (first, second)]
@@ -107,7 +107,7 @@ def _are_outputs(formula: TypedFormula, first: CallArgument, second: CallArgumen
 
 
 def _is_in_place(argument: CallArgument) -> bool:
-    """Whether an argument contains the variable that has its parameter's name: ``!training``, ``{dim + 1}``."""
+    """Whether an argument contains the variable with its parameter's name: ``!training``, ``{dim + 1}``."""
     parameter = argument.parameter
     if parameter is None:
         return False
@@ -116,7 +116,7 @@ def _is_in_place(argument: CallArgument) -> bool:
 
 
 def _fits(formula: TypedFormula, argument: CallArgument, place: CallArgument) -> bool:
-    """Whether an argument has the type for another parameter; C++ also converts numbers to flags and integers."""
+    """Whether an argument has the type of another parameter; C++ also converts numbers to flags and integers."""
     if place.parameter is None:
         return True
     type, target = formula.type_of(argument.node), place.parameter.type
@@ -131,7 +131,7 @@ def _is_literal(argument: CallArgument) -> bool:
 
 
 def _exchanged(formula: TypedFormula, first: CallArgument, second: CallArgument) -> str:
-    """The formula with two arguments exchanged."""
+    """The text of the formula with two arguments exchanged."""
     text, earlier, later = formula.text, first.node, second.node
     parts = (
         text[: earlier.start],
@@ -143,7 +143,7 @@ def _exchanged(formula: TypedFormula, first: CallArgument, second: CallArgument)
 
 
 def _with_other_sign(formula: TypedFormula) -> Iterator[str]:
-    """The variants of a formula without one of its signs, or with a sum for a difference and vice versa."""
+    """The variants of a formula with one sign removed, or one sum and difference exchanged."""
     text = formula.text
     for node in formula.nodes:
         if isinstance(node, Unary) and node.op == "-":
@@ -154,7 +154,7 @@ def _with_other_sign(formula: TypedFormula) -> Iterator[str]:
 
 
 def _compiled(model: Model, formula: TypedFormula, text: str) -> TypedFormula | None:
-    """The formula with another text, or None if that does not compile."""
+    """Type another text in place of the formula; None if it does not compile."""
     evaluation = replace(formula.evaluation, text=text, edits=None)
     typed = model.typing.typed(evaluation, evaluation.text)
     if typed is None or typed.typer.problems:
@@ -169,14 +169,14 @@ def _is_right(
     differentiability: Differentiability,
     small: bool,
 ) -> bool:
-    """Whether a variant of a formula can be compared with the operator at the same points, and agrees.
+    """Whether a variant of a formula agrees with the operator at the same points.
 
     Args:
         analyses: the formulas of the file.
         formula: the formula that contradicts the operator.
         candidate: the variant.
         differentiability: the operator.
-        small: whether only small tensors show that the formula is wrong.
+        small: whether the formula is wrong on small tensors only.
     """
     if analyses.interpretation(candidate).culprits:
         return False

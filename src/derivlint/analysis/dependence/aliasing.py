@@ -1,4 +1,4 @@
-"""Tangents that wrongly share, or do not share, memory with inputs; writes to tensors that are not fresh."""
+"""Tangents that wrongly share or do not share memory with inputs, and writes to tensors that others may use."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from derivlint.schema import SchemaKind
 
 
 def aliased_tangents(interpretation: Interpretation) -> list[str]:
-    """The input tangents that a forward formula may return unchanged, for an operator that returns new tensors.
+    """The input tangents that a forward formula may return unchanged, if the operator returns new tensors.
 
-    An in-place operation on the output would change the input's tangent as well.
+    An in-place operation on the output would also change the input's tangent.
     """
     formula = interpretation.formula
     function = formula.written.entry.function
@@ -55,8 +55,8 @@ class Overwrite(Struct, frozen=True):
         formula: the formula.
         call: the call.
         target: the modified expression.
-        names: the variables whose memory it may share: gradients, tangents, arguments and outputs; empty for a fresh
-            tensor without gradient that an argument with a gradient is written to.
+        names: the variables whose memory it may share; empty for a new tensor without gradient that an argument with
+            gradient is written to.
     """
 
     formula: TypedFormula
@@ -66,10 +66,10 @@ class Overwrite(Struct, frozen=True):
 
 
 def overwrites(interpretation: Interpretation) -> Iterator[Overwrite]:
-    """The calls that modify a variable, or in a backward formula a constant, in place."""
+    """The calls that modify a variable in place, or a constant in a backward formula."""
     formula = interpretation.formula
     if formula.written.auto is not None:
-        # it is derived from the backward formula, whose writes are reported there
+        # derived from the backward formula, whose writes are reported
         return
     own = _own_tensors(formula)
     for write in interpretation.writes:

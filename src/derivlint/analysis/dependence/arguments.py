@@ -1,10 +1,9 @@
-"""Tensor arguments of an entry without a derivative although there is evidence that they should have one.
+"""Tensor arguments of an entry that lack a derivative, judging by other formulas and entries.
 
-torchgen accepts an argument without a formula: the kernel raises if it requires grad. The gradient of a
-``non_differentiable`` argument is silently zero. That is right for many arguments: indices, masks, running statistics.
-There are three kinds of evidence against it: the formula of another argument reads the argument's value, so that the
-result depends on it; that formula passes the argument to a helper; nearly all other entries with an argument of that
-name give it a formula.
+torchgen accepts arguments without a formula, for which the kernel raises if they require grad; the gradient of a
+``non_differentiable`` argument is zero. That is right for indices, masks and running statistics. There are three kinds
+of contrary evidence: another argument's formula reads the argument's value, so the result depends on it; such a formula
+passes the argument to a helper; nearly all other entries give an argument with this name a formula.
 """
 
 from __future__ import annotations
@@ -27,30 +26,30 @@ from derivlint.model.query import file_fact
 from derivlint.operators import Book
 from derivlint.operators.special import NOT_IMPLEMENTED
 
-#: The types of gradients that a formula for several arguments may return.
+#: The types of gradients in the result of a formula for several arguments.
 TENSORS = frozenset({TENSOR, template_type("vector", [TENSOR])})
-#: Names of arguments that hold indices, booleans, counts or sizes, or the state of a random number generator.
+#: Names of arguments that are indices, booleans, counts, sizes, or the state of a random number generator.
 DISCRETE = words("""
     index indices mask condition offsets offset2bag bag_size maximum_indices pivots LU_pivots lengths input_lengths
     target_lengths targets compressed_indices plain_indices crow_indices col_indices ccol_indices row_indices
     dropout_state rng_state philox_seed philox_offset cum_seq_q cum_seq_k cu_seqlens_q cu_seqlens_k seqused_k seqlen_k
     block_table batch_sizes sizes dims repeats labels counts info
 """)
-#: The last words of such names: ``attn_mask``, ``sorted_indices``.
+#: The last word of such names: ``attn_mask``, ``sorted_indices``.
 DISCRETE_SUFFIXES = words("index indices mask map length lengths len lens seqlen qlen kvlen offset offsets idx ids")
 #: Names of arguments for an operator's own data: statistics, noise, workspace, constants by contract.
 AUXILIARY = words("""
     running_mean running_var running_min running_max noise random_samples buffer reserve reserveSpace weight_buf
     workspace dummy total_weight log_sumexp logsumexp
 """)
-#: Names of arguments of a backward operator with its forward operator's output: the formula of ``self`` is the
-#: derivative by the input, including the path through the output.
+#: Names of arguments of backward operators for the forward output; the formula of ``self`` includes the path through
+#: the output.
 FORWARD_OUTPUTS = words("output result self_or_result out")
 
-#: The number of other entries that must give an argument of that name a formula; one in ten may lack it.
+#: The minimum number of other entries with a formula for an argument with the name; one in ten may lack it.
 ENOUGH = 3
 MANY = 0.9
-#: The same if all formulas of the entry are ``not_implemented``, so that little is lost.
+#: The minimum number if all formulas of the entry are ``not_implemented``, which makes the gap harmless.
 ENOUGH_FOR_STUBS = 8
 
 
@@ -61,15 +60,13 @@ class MissingDerivative(Struct, frozen=True):
         body: the formulas that lack it.
         argument: the argument's name.
         written: the formula that declares it ``non_differentiable``, or None.
-        reader: the formula that reads the argument's value, or None if that is not the evidence.
-        passer: the formula that passes the argument to a helper, or None if that is not the evidence.
-        n_with_formula: the number of other entries with a formula for an argument of that name, if that is evidence,
-            else 0.
-        n_entries: the number of other entries with an argument of that name, if that is evidence, else 0.
+        reader: the formula that reads the argument's value, or None.
+        passer: the formula that passes the argument to a helper, or None.
+        n_with_formula: the number of other entries with a formula for an argument of that name; 0 if not evidence.
+        n_entries: the number of other entries with an argument of that name; 0 if not evidence.
         is_usual: whether arguments of that name usually have a formula; True if there is other evidence.
         is_optional: whether the argument may be absent.
-        sibling: the entry of a sibling operator that declares an argument of that name ``non_differentiable``, if that
-            is the evidence.
+        sibling: the entry of a sibling operator that declares an argument of that name ``non_differentiable``, or None.
     """
 
     body: DispatchBody
@@ -85,7 +82,7 @@ class MissingDerivative(Struct, frozen=True):
 
 
 def _uses(entry: Entry) -> Iterator[tuple[str, bool]]:
-    """The tensor arguments of an entry with formulas, with whether there is one for each."""
+    """The tensor arguments of an entry with formulas, and whether each has a formula."""
     bodies = [body for body in entry.bodies if body.info is not None and body.info.has_derivatives]
     if entry.function is None or not bodies:
         return
@@ -94,7 +91,7 @@ def _uses(entry: Entry) -> Iterator[tuple[str, bool]]:
         yield name, name in named
 
 
-#: Entries by the names of their tensor arguments; the value is whether there is a formula.
+#: The entries by name of their tensor arguments; the value is whether there is a formula.
 BY_ARGUMENT: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_ARGUMENT", _uses)
 
 
@@ -102,7 +99,7 @@ BY_ARGUMENT: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_ARGUMENT", _uses)
 def _usage(model: Model, argument: str) -> tuple[int, int]:
     """Count the entries with a formula for an argument, and the other entries that have it, except one without.
 
-    Both are 0 if that is not evidence, so that a new entry seldom changes the fact.
+    Both are 0 unless they are evidence, so that new entries seldom change the fact.
     """
     flags = model.values_in(BY_ARGUMENT, argument)
     count = len(flags) - 1
@@ -111,7 +108,7 @@ def _usage(model: Model, argument: str) -> tuple[int, int]:
 
 @file_fact
 def _is_usual(model: Model, key: str) -> bool:
-    """Whether a number of entries give an argument a formula; the key has the number and the name: ``5 weight``."""
+    """Whether a number of entries give an argument a formula; the key is number and name: ``5 weight``."""
     number, argument = key.split()
     return sum(model.values_in(BY_ARGUMENT, argument)) >= int(number)
 
@@ -126,7 +123,7 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
     Args:
         analyses: the analyses of formulas.
         entry: the entry.
-        usual: the number of entries from which on a formula for an argument of that name is usual.
+        usual: the minimum number of entries from which a formula is usual.
     """
     function = entry.function
     if function is None:
@@ -157,7 +154,7 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
                 n_with_formula = n_entries = 0
             is_optional = argument.type.is_nullable
             if formula is not None or is_optional:
-                # a helper may take it without reading its value
+                # a helper may not read the value
                 passer = None
             if reader is None and passer is None and sibling is None and not n_entries:
                 continue
@@ -170,14 +167,14 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
 
 
 def is_discrete(argument: str) -> bool:
-    """Whether an argument holds integers or booleans, judging by its name."""
+    """Whether an argument is integral or boolean, judging by its name."""
     return argument in DISCRETE or argument.rpartition("_")[2] in DISCRETE_SUFFIXES
 
 
 def _readers(
     analyses: FormulaAnalyses, body: DispatchBody, argument: str
 ) -> tuple[TypedFormula | None, TypedFormula | None]:
-    """The backward formula that reads an argument's value, and the one that passes it to a helper."""
+    """A backward formula that reads an argument's value, and one that passes it to a helper."""
     if argument in FORWARD_OUTPUTS:
         return None, None
     formulas = sorted(analyses.formulas_of(body), key=lambda formula: formula.written.index)
@@ -204,7 +201,7 @@ def _declaration(body: DispatchBody, argument: str) -> DerivativeFormula | None:
 
 
 def _has_too_few_names(analyses: FormulaAnalyses, body: DispatchBody) -> bool:
-    """Whether a key lacks a name, judging by the type of its formula or mask, which other rules report."""
+    """Whether a key lacks a name, judging by the type of its formula or mask; other rules report that."""
     written = [written for written in body.with_role(Role.BACKWARD) if len(written.names) > 1]
     if any(problem.written in written for problem in analyses.model.type_problems(body.entry)):
         return True
@@ -213,7 +210,7 @@ def _has_too_few_names(analyses: FormulaAnalyses, body: DispatchBody) -> bool:
 
 
 def dropped_values(model: Model, formula: TypedFormula) -> int | None:
-    """The number of values that a formula returns if they exceed the names of its key, else None."""
+    """The number of values that a formula returns if its key has fewer names, else None."""
     type = formula.type_of(formula.tree)
     values = type.arguments if type.head == "tuple" else ()
     if len(formula.written.names) < 2 or len(values) <= len(formula.written.names) or not TENSORS.issuperset(values):
@@ -225,7 +222,7 @@ def dropped_values(model: Model, formula: TypedFormula) -> int | None:
 
 
 class OtherMask(Struct, frozen=True):
-    """A call that computes the gradients of a key, with another mask than that of the needed gradients.
+    """A call that computes the gradients of a key with a mask other than ``grad_input_mask``.
 
     Attributes:
         formula: the formula.
@@ -245,7 +242,7 @@ class OtherMask(Struct, frozen=True):
 
 
 def other_masks(formula: TypedFormula) -> Iterator[OtherMask]:
-    """The calls that return the gradients of a formula for several arguments, with another mask."""
+    """The calls that return the gradients for several arguments with another mask."""
     if not formula.is_backward or len(formula.written.names) < 2:
         return
     for call in _results(formula.tree):
@@ -263,7 +260,7 @@ def other_masks(formula: TypedFormula) -> Iterator[OtherMask]:
 
 
 def _results(node: Expr) -> Iterator[Call]:
-    """The calls that return the whole value of an expression, in every branch."""
+    """The calls that return the whole value of an expression, in all branches."""
     if isinstance(node, Conditional):
         yield from _results(node.then)
         yield from _results(node.otherwise)

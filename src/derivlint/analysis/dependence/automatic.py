@@ -1,4 +1,4 @@
-"""``auto_linear`` and ``auto_element_wise`` of operators that are not linear or element-wise."""
+"""``auto_linear`` and ``auto_element_wise`` for operators that are not linear or element-wise."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from derivlint.operators.special import RAISING
 
 #: Functions that mix, move or drop elements.
 NOT_ELEMENT_WISE = Book.by_hand("mixes-elements")
-#: Operators that draw new random numbers with every call.
+#: Operators that draw new random numbers in each call.
 DRAWING = Book.by_hand("drawn")
-#: Names of parameters that only functions have that are not element-wise.
+#: Names of parameters that element-wise functions lack.
 SHAPING = words("""
     dim dims dim0 dim1 keepdim sizes input_sizes kernel_size stride padding dilation output_size normalized_shape
     shape start_dim end_dim index indices
@@ -33,7 +33,7 @@ SHAPING = words("""
 
 
 class AutomaticReason(Enum):
-    """The reason why an automatic formula is wrong."""
+    """The reasons why automatic formulas are wrong."""
 
     READS_VALUE = "reads value"
     READS_RESULT = "reads result"
@@ -44,14 +44,14 @@ class AutomaticReason(Enum):
 
 
 class WrongAutomatic(Struct, frozen=True):
-    """An automatic forward formula that cannot be right.
+    """An automatic forward formula that is certainly wrong.
 
     Attributes:
         written: the forward formula.
         reason: the reason.
         interpretation: the backward formula that proves it.
         name: the variable or function that proves it.
-        node: the node of the backward formula, or None for the whole.
+        node: the node of the backward formula, or None for all of it.
     """
 
     written: DerivativeFormula
@@ -62,7 +62,7 @@ class WrongAutomatic(Struct, frozen=True):
 
 
 def wrong_automatic(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[WrongAutomatic]:
-    """The automatic formulas of one dispatch key that its backward formulas contradict; at most one."""
+    """The automatic formulas that the backward formulas contradict; at most one."""
     written = next((written for written in body.with_role(Role.FORWARD) if written.auto is not None), None)
     if written is None or body.info is None:
         return
@@ -72,7 +72,7 @@ def wrong_automatic(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[W
         for formula in analyses.formulas_of(body)
         if formula.written is written
     ):
-        # the formulas from which it is derived are not linear, which is reported
+        # the backward formulas are not linear, which is reported
         return
     find = _not_linear if written.auto == AUTO_LINEAR else _not_element_wise
     wrong = next(iter(find(analyses, written, backward)), None)
@@ -83,7 +83,7 @@ def wrong_automatic(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[W
 def _not_linear(
     analyses: FormulaAnalyses, formula: DerivativeFormula, backward: list[Interpretation]
 ) -> Iterator[WrongAutomatic]:
-    """Contradictions to linearity: the Jacobian of a linear function depends on no input and no output."""
+    """Contradictions to linearity: the Jacobian of a linear function depends on neither inputs nor outputs."""
     body = formula.body
     function = body.entry.function
     if function is None or body.info is None:
@@ -96,7 +96,7 @@ def _not_linear(
             yield WrongAutomatic(formula, AutomaticReason.DRAWS, item, "")
         if item.root.degree is not Degree.LINEAR:
             continue
-        # declarations in other entries are not evidence against this one
+        # declarations in other entries are not evidence
         explained = not any(analyses.operators.is_unexplained(call.name) for call in item.calls)
         for name, dependence in item.root.dependence.items():
             if name in outputs and dependence > Dependence.METADATA:
@@ -134,7 +134,7 @@ def _mixes(item: Interpretation, call: CallFacts) -> bool:
 
 
 def _reads_complex(item: Interpretation, call: CallFacts) -> bool:
-    """Whether a call reads the value of the gradient, of an input or of the output of a complex operator."""
+    """Whether a call reads the gradient, an input or the output of a complex operator."""
     info = item.formula.written.body.info
     function = item.formula.written.entry.function
     names = {binding.name for binding in info.args_with_derivatives} if info is not None else set()

@@ -1,9 +1,9 @@
-"""Conjugation in formulas of operators on PyTorch's complex list.
+"""Conjugation in formulas of operators that PyTorch lists as complex.
 
 For a holomorphic function ``f``, the gradient is ``grad * f'(x).conj()`` and the tangent ``x_t * f'(x)``. So in a
-backward formula a factor that depends on an input or a result is conjugated where the gradient is not, and in a forward
-formula it is not conjugated where the tangent is not (the notes on complex autograd in PyTorch's documentation).
-Operators that are not holomorphic (``abs``, ``vdot``) mix both, or use functions such as ``sgn``; they are not checked.
+backward formula, a factor that depends on inputs or results is conjugated unless the gradient is; in a forward formula,
+only if the tangent is (see "Autograd for Complex Numbers" in PyTorch's documentation). Non-holomorphic operators
+(``abs``, ``vdot``) mix both or use functions such as ``sgn``, and are not checked.
 """
 
 from __future__ import annotations
@@ -44,40 +44,40 @@ from derivlint.operators.reference.derived import Derived, derived
 from derivlint.operators.reference.terms import Parity, Polynomial, joint, not_holomorphic, polynomials
 from derivlint.operators.special import ParameterRole
 
-#: Holomorphic functions in addition to the polynomials of the table.
+#: The holomorphic functions, in addition to the polynomials of the table.
 HOLOMORPHIC = Book.by_hand("holomorphic")
-#: Functions of a complex number that are not holomorphic.
+#: The functions of complex numbers that are not holomorphic.
 NON_HOLOMORPHIC = not_holomorphic()
-#: Functions with real values that are locally constant almost everywhere, for any argument.
+#: Functions whose result is real whatever their arguments are.
 REAL = Book.by_hand("real") | Book.by_hand("integral") | SHAPE_HELPERS
 REAL_OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "&&", "||", "&", "|", "^", "%"})
 
 
-#: Predicates that hold for complex numbers only.
+#: Predicates that hold only for complex numbers.
 ASKS_FOR_COMPLEX = ("is_complex", "isComplex")
 
 
 class Mistake(Enum):
-    """The kind of conjugation mistake."""
+    """The kinds of conjugation mistakes."""
 
-    #: a factor in a backward formula that is not conjugated
+    #: an unconjugated factor in a backward formula
     MISSING = "missing"
     #: a conjugated factor in a forward formula
     SUPERFLUOUS = "superfluous"
-    #: a call of the operator itself with the gradient, whose other argument is not conjugated
+    #: a call of the operator itself on the gradient, whose other argument is not conjugated
     OWN_OPERATOR = "own operator"
-    #: a backward helper called with a tangent, without conjugation before and after
+    #: a backward helper on a tangent without conjugation before and after
     REUSED_BACKWARD = "reused backward helper"
 
 
 class ConjugationMistake(Struct, frozen=True):
-    """A part of a formula that is conjugated wrongly.
+    """A wrongly conjugated part of a formula.
 
     Attributes:
         kind: the mistake.
         interpretation: the formula.
         node: the part.
-        name: the variable or helper concerned.
+        name: the variable or helper.
     """
 
     kind: Mistake
@@ -86,12 +86,12 @@ class ConjugationMistake(Struct, frozen=True):
     name: str = ""
 
 
-#: Parameters that make an operator conjugate one of its arguments.
+#: Parameters that make an operator conjugate an argument.
 CONJUGATING_FLAGS = frozenset({"adjoint", "hermitian"})
 
 
 def is_judged(interpretation: Interpretation) -> bool:
-    """Whether the formula's operator is on PyTorch's complex list and not known to be non-holomorphic."""
+    """Whether the formula's operator is listed as complex and not known to be non-holomorphic."""
     function = interpretation.formula.written.entry.function
     if function is None or function.canonical.name.base in NON_HOLOMORPHIC:
         return False
@@ -99,10 +99,10 @@ def is_judged(interpretation: Interpretation) -> bool:
 
 
 def unknown_callee(interpretation: Interpretation) -> str | None:
-    """Find the function that makes the conjugation of a formula unknown.
+    """Find a function that makes the conjugation of a formula unknown.
 
     Returns:
-        The function with unknown conjugation; empty for another reason, None if the conjugation is known.
+        The function; empty for another reason, None if the conjugation is known.
     """
     run = _ConjugationRun(interpretation)
     for call in interpretation.calls:
@@ -113,7 +113,7 @@ def unknown_callee(interpretation: Interpretation) -> str | None:
 
 
 def mistakes(interpretation: Interpretation) -> Iterator[ConjugationMistake]:
-    """The wrongly conjugated parts of a formula; none for operators that are not on the complex list."""
+    """The wrongly conjugated parts of a formula; empty for operators that are not listed as complex."""
     formula = interpretation.formula
     if not is_judged(interpretation) or formula.written.auto is not None:
         return
@@ -131,7 +131,7 @@ def _products(run: _ConjugationRun, kind: Mistake) -> Iterator[ConjugationMistak
     nodes = run.interpretation.formula.nodes
     real: set[Node] = set()
     for branch in _real_branches(run.interpretation.formula):
-        # of nested branches the outer one comes first
+        # the outer branch comes before nested ones
         if branch not in real:
             real.update(walk(branch))
     for node in nodes:
@@ -192,7 +192,7 @@ def _conjugates(call: CallFacts) -> bool:
 
 
 def _real_branches(formula: TypedFormula) -> Iterator[Expr]:
-    """The branches for real numbers only: ``b`` in ``x.is_complex() ? a : b``; both where the condition has no type."""
+    """The branches for real numbers: ``b`` in ``x.is_complex() ? a : b``; both if the condition has no type."""
     for node in formula.nodes:
         if isinstance(node, Conditional):
             if formula.values.get(node.condition, UNKNOWN_VALUE).type is UNKNOWN:
@@ -206,10 +206,10 @@ def _real_branches(formula: TypedFormula) -> Iterator[Expr]:
 
 
 def _by_body(body: Derived, book: Derived | None) -> Derived | None:
-    """Merge the book's definition with the conjugation of a body; the body alone if the book lacks the function.
+    """Merge the book's definition of a function with the conjugation in its body; the body alone if there is none.
 
-    If a body mixes a parameter with its conjugate, the book decides: branches are joined without relating their
-    conditions, and ``left ? X.mH() : X`` may be conjugated again later if ``left`` holds.
+    If a body mixes a parameter with its conjugate, the book decides: conditions of branches are not related, and ``left
+    ? X.mH() : X`` may be conjugated again under ``left``.
     """
     if book is None or len(book.outputs) != len(body.outputs) or len(book.parameters) != len(body.parameters):
         return body if (book is None or not _is_followed(book)) and _is_followed(body) else book
@@ -227,7 +227,7 @@ def _is_followed(derived: Derived) -> bool:
 
 
 class _Calls(Analysis[Parity]):
-    """Parities of the parts of one formula, including calls."""
+    """Parities of the parts of a formula, including calls."""
 
     def __init__(self, interpretation: Interpretation) -> None:
         super().__init__()
@@ -269,7 +269,7 @@ class _Calls(Analysis[Parity]):
         return {name: call.arguments[at].node for name, at in positions.items()}, definition.outputs
 
     def called(self, call: CallFacts) -> Parity | None:
-        """The parity of a call's value, or None if it is unknown."""
+        """The parity of a call, or None if unknown."""
         if call.name in TRANSPARENT and not call.is_method:
             return joint(self.of(argument.node) for argument in call.arguments)
         binding = self.polynomials(call)
@@ -287,7 +287,7 @@ class _Calls(Analysis[Parity]):
 
 
 class _Seeds(_Calls):
-    """Parity of the seed in an expression."""
+    """The parity of an expression in its seed."""
 
     def of(self, node: Expr) -> Parity:
         return super().of(node) if self.has_seed(node) else Parity.REAL
@@ -316,7 +316,7 @@ class _Seeds(_Calls):
 
 
 class _Values(_Calls):
-    """The parity of an expression without seed, in complex variables."""
+    """The parity of an expression without seed in complex variables."""
 
     def __init__(self, interpretation: Interpretation) -> None:
         super().__init__(interpretation)
@@ -378,7 +378,7 @@ def _masks(function: EntryFunction | None) -> Iterator[str]:
 
 
 class _ConjugationRun:
-    """Parities of one formula, and its products."""
+    """The parities of one formula, and its products."""
 
     def __init__(self, interpretation: Interpretation) -> None:
         self.interpretation = interpretation
@@ -390,7 +390,7 @@ class _ConjugationRun:
         return (self.seeds if self.seeds.has_seed(node) else self.values).of(node)
 
     def products(self, node: Expr) -> Iterator[tuple[Expr, tuple[Expr, ...]]]:
-        """The products that an expression forms: the operand with a seed, and the other operands."""
+        """The products in an expression: the operand with a seed, and the other operands."""
         if isinstance(node, Binary) and node.op in ("*", "/"):
             yield from self._split((node.left, node.right))
         elif isinstance(node, Call):
@@ -402,7 +402,7 @@ class _ConjugationRun:
                 return
             by_name, outputs = binding
             if is_conventional(call.name):
-                # a helper for one operator need not be holomorphic
+                # a helper for one operator may be non-holomorphic
                 return
             for polynomial in outputs:
                 for term in polynomial.terms:

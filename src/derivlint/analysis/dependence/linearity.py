@@ -32,7 +32,7 @@ class NotLinear(Struct, frozen=True):
 
 
 def not_linear(analyses: FormulaAnalyses, entry: Entry, *, backward: bool) -> Iterator[NotLinear]:
-    """The backward or forward formulas of an entry that are not linear, each with its first cause."""
+    """The nonlinear backward or forward formulas of an entry, each with its first cause."""
     if is_for_tests(entry):
         return
     for interpretation in analyses.interpretations(entry):
@@ -40,15 +40,15 @@ def not_linear(analyses: FormulaAnalyses, entry: Entry, *, backward: bool) -> It
         if formula.is_backward is not backward or not interpretation.culprits:
             continue
         culprits = interpretation.culprits
-        # a part that is not even affine takes precedence
+        # parts that are not even affine take precedence
         worst = next((culprit for culprit in culprits if culprit.cause not in AFFINE), culprits[0])
         yield NotLinear(interpretation, worst)
 
 
 def without_seed(analyses: FormulaAnalyses, entry: Entry, *, backward: bool) -> Iterator[tuple[Interpretation, Expr]]:
-    """Yield the formulas of an entry that are not zero and certainly depend on no gradient or tangent.
+    """Yield the nonzero formulas of an entry that certainly depend on no gradient or tangent.
 
-    In a formula that lists the gradients of several arguments, each is checked.
+    Each gradient in a list for several arguments is checked.
     """
     if entry.function is None or not entry.function.canonical.schema.returns:
         return

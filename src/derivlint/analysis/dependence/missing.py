@@ -1,4 +1,4 @@
-"""Missing parts of the formulas of one dispatch key: gradients of outputs, tangents of inputs, a factor, a cast."""
+"""Missing parts of formulas: gradients of outputs, tangents of inputs, a factor, a cast."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from derivlint.operators.special import REAL_FROM_COMPLEX, ParameterRole
 
 
 class UnusedOutputGradient(Struct, frozen=True):
-    """A differentiable output whose gradient no formula uses, while those of other outputs are used individually.
+    """A differentiable output whose gradient no formula uses, although others are used individually.
 
     Attributes:
         body: the formulas.
@@ -41,13 +41,13 @@ class UnusedOutputGradient(Struct, frozen=True):
 
 
 def unused_output_gradients(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[UnusedOutputGradient]:
-    """The outputs whose gradients the formulas of one dispatch key ignore."""
+    """The outputs whose gradients the formulas of a dispatch key ignore."""
     differentiability = analyses.model.canonical_differentiability(body)
     gradients = gradients_of(body)
     if differentiability is None or differentiability.outputs is None or len(differentiability.outputs) < 2:
         return
     if len(gradients.grads) > len(gradients.indexed) or not (gradients.indexed or gradients.named):
-        # the whole list is passed
+        # the whole list of gradients is passed
         return
     names = [output.name for output in differentiability.outputs]
     by_name = {f"{NAMED_PREFIX}{name}": index for index, name in enumerate(names)}
@@ -97,7 +97,7 @@ def missing_tangents(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[
 
 
 class MissingFactor(Struct, frozen=True):
-    """A derivative of a backward operator that does not depend on the operator's own gradient argument.
+    """A derivative of a backward operator that does not depend on the operator's gradient argument.
 
     Attributes:
         interpretation: the formula.
@@ -109,7 +109,7 @@ class MissingFactor(Struct, frozen=True):
 
 
 def missing_factors(interpretation: Interpretation) -> Iterator[MissingFactor]:
-    """The formula of a double backward that lacks the gradient argument, in which the operator is linear."""
+    """The double backward formulas without the gradient argument, in which the operator is linear."""
     formula = interpretation.formula
     function = formula.written.entry.function
     if function is None or not formula.is_backward or not function.canonical.name.base.endswith(BACKWARD):
@@ -131,7 +131,7 @@ def casts(interpretation: Interpretation) -> Iterator[CallFacts]:
 
 
 def miscasts(interpretation: Interpretation) -> Iterator[tuple[CallFacts, str]]:
-    """The casts in a formula for one argument to the type of another one, with the name of the latter."""
+    """The casts in a formula for one argument to the dtype of another, with the name of the latter."""
     formula = interpretation.formula
     info = formula.written.body.info
     if info is None or not formula.is_backward or len(formula.names) != 1:
@@ -144,10 +144,10 @@ def miscasts(interpretation: Interpretation) -> Iterator[tuple[CallFacts, str]]:
 
 
 def uncast_gradients(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[Interpretation]:
-    """The gradients that are not cast to a real input's type although a sibling's is.
+    """The gradients that are not cast to a real input's dtype although a sibling's is.
 
-    For an operator on PyTorch's complex list with several differentiable inputs, the output is complex if one of them
-    is, and the gradient of a real one must be real.
+    If an operator with several differentiable inputs is listed as complex, its output is complex if one of them is, but
+    the gradient of a real input must be real.
     """
     function = body.entry.function
     if function is None or not analyses.model.book.is_complex_differentiable(function.canonical):
@@ -160,5 +160,5 @@ def uncast_gradients(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[
         if any(casts(item)) or item.root.degree is not Degree.LINEAR:
             continue
         if not any(call.name.endswith(BACKWARD) for call in item.calls):
-            # a helper may cast itself
+            # a helper may contain the cast
             yield item

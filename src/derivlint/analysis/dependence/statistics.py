@@ -1,7 +1,6 @@
-"""Outputs without gradient whose values forward formulas read.
+"""Outputs without gradient that forward formulas read.
 
-Such an output counts as constant when the tangent is differentiated, so the second derivative lacks the path through
-it.
+Such an output is a constant when the tangent is differentiated, so the second derivative lacks the path through it.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class ReadStatistics(Struct, frozen=True):
     Attributes:
         interpretation: the formula.
         names: the outputs.
-        is_certain: whether its value certainly depends on them; an unknown function may ignore them.
+        is_certain: whether the value certainly depends on them; an unknown function may ignore them.
     """
 
     interpretation: Interpretation
@@ -40,10 +39,10 @@ class ReadStatistics(Struct, frozen=True):
 
 
 def statistics_in_tangents(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[ReadStatistics]:
-    """The forward formulas that read outputs without gradient; each output is reported at the first of them.
+    """The forward formulas that read outputs without gradient, each output once.
 
-    Indices, masks and permutations are skipped since they are constant, as are arguments that the definition of a
-    function computes from its other arguments.
+    Skips indices, masks and permutations, which are constant, and arguments that a function's definition recomputes
+    from others.
     """
     differentiability = analyses.model.canonical_differentiability(body)
     function = body.entry.function
@@ -70,7 +69,7 @@ def statistics_in_tangents(analyses: FormulaAnalyses, body: DispatchBody) -> Ite
 
 
 def _use(analyses: FormulaAnalyses, interpretation: Interpretation, name: str) -> Dependence:
-    """The dependence of a formula's value on an output in it."""
+    """The dependence of a formula on an output."""
     whole = interpretation.root.dependence.get(name, Dependence.METADATA)
     uses = [
         _use_of_argument(analyses, call, position)
@@ -85,9 +84,9 @@ def _use(analyses: FormulaAnalyses, interpretation: Interpretation, name: str) -
 
 
 def _use_of_argument(analyses: FormulaAnalyses, call: CallFacts, position: int) -> Dependence | None:
-    """The dependence of a call on one of its arguments by its definition, or None without one.
+    """The dependence of a call on an argument by its definition, or None without one.
 
-    A helper of a release that declares it with other parameters may take the output from its other arguments.
+    In a release that declares a helper differently, it may compute the output from its other arguments.
     """
     polynomial = analyses.operators.polynomial(call.name)
     if polynomial is not None and (call.function is None or has_parameters(call, polynomial)):
@@ -108,7 +107,7 @@ def _use_of_argument(analyses: FormulaAnalyses, call: CallFacts, position: int) 
 
 
 def _parameter(call: CallFacts, position: int, polynomial: Polynomial) -> str | None:
-    """The parameter for an argument; without headers a helper is assumed to be the one of the table."""
+    """The parameter of an argument; without headers, the helper is assumed to be that of the table."""
     declared = call.arguments[position].parameter
     if declared is not None:
         return declared.name
@@ -121,7 +120,7 @@ def _flag(node: Expr) -> bool | None:
 
 
 def _read_parameters(definition: Definition, flags: Mapping[str, bool]) -> set[str]:
-    """The parameters that occur in a definition for given flags."""
+    """The parameters that a definition reads for given flags."""
     trees = dict(definition.trees)
     read: set[str] = set()
     todo: list[Node] = [trees[""]]

@@ -1,10 +1,10 @@
 """Gradients and optional arguments that may be undefined when a formula reads them.
 
-The gradient of an unused output is an undefined tensor. The head of derivatives.yaml documents when generated code
-handles it: for one input and one output always; for one input and several outputs only if all are undefined; for
-several inputs never. Follows gen_autograd_functions.py (``DERIVATIVE_SINGLE`` and its like).
+The gradient of an unused output is an undefined tensor. Generated code handles it for one input and one output; for one
+input and several outputs only if all are undefined; for several inputs never (see the top of derivatives.yaml). Follows
+gen_autograd_functions.py (``DERIVATIVE_SINGLE`` and its like).
 
-An omitted argument ``Tensor? weight`` is an undefined tensor in formulas as well, which operators reject, too.
+An omitted argument ``Tensor? weight`` is an undefined tensor too; operators reject both.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from derivlint.model.query import file_fact
 from derivlint.operators import Book
 
 DEFINED = "defined"
-#: Backward operators whose kernels return undefined gradients for an undefined gradient (LinearAlgebra.cpp,
+#: Backward operators that return undefined gradients for an undefined gradient (LinearAlgebra.cpp,
 #: attention_backward.cu and others test for it first).
 HANDLE_UNDEFINED = Book.by_hand("takes-undefined")
-#: The number of entries of a complete file; if almost no formula in one tests for undefined gradients, it follows
-#: another contract.
+#: The minimum number of entries of a complete file; if almost none of its formulas tests for undefined gradients, it
+#: has another contract.
 WHOLE_FILE = 100
 FEW = 10
 
 
 class UnguardedRead(Struct, frozen=True):
-    """A read of a possibly undefined gradient or optional argument by an operator.
+    """An operator's read of a possibly undefined gradient or optional argument.
 
     Attributes:
         formula: the formula.
@@ -56,7 +56,7 @@ class UnguardedRead(Struct, frozen=True):
 
 
 def unguarded_reads(model: Model, interpretation: Interpretation) -> Iterator[UnguardedRead]:
-    """The unguarded reads of possibly undefined gradients in a backward formula; one for each gradient."""
+    """The unguarded reads of possibly undefined gradients in a backward formula, once per gradient."""
     formula = interpretation.formula
     if not formula.is_backward or formula.written.names == ():
         return
@@ -75,7 +75,7 @@ def unguarded_reads(model: Model, interpretation: Interpretation) -> Iterator[Un
 
 
 def _passed_lists(model: Model, formula: TypedFormula) -> Iterator[UnguardedRead]:
-    """The operators that get the list of all output gradients; some gradients may be undefined."""
+    """The operators that get the list of all output gradients, which may be partly undefined."""
     if _tests_gradient(formula.tree):
         return
     for node in formula.nodes:
@@ -96,7 +96,7 @@ def _is_operator(model: Model, call: CallFacts) -> bool:
 
 
 def unguarded_optionals(model: Model, interpretation: Interpretation) -> Iterator[UnguardedRead]:
-    """The unguarded reads of optional tensors in a formula; one for each tensor."""
+    """The unguarded reads of optional tensors in a formula, once per tensor."""
     formula = interpretation.formula
     function = formula.written.entry.function
     if function is None or not formula.written.names:
@@ -108,18 +108,18 @@ def unguarded_optionals(model: Model, interpretation: Interpretation) -> Iterato
     }
     names = [name.text for name in formula.written.names]
     if formula.is_backward and len(names) == 1:
-        # it is evaluated only if this argument needs a gradient, so it is defined
+        # the formula is evaluated only if this argument needs a gradient, so it is defined
         optional.discard(names[0])
-    # in forward formulas the bare name is the optional itself
+    # in forward formulas, the bare name is the optional itself
     suffixes = ("",) if formula.is_backward else (PRIMAL, TANGENT)
     forms = frozenset(name + suffix for name in optional for suffix in suffixes)
     yield from _Reader(model, formula, forms).first_reads()
 
 
 def keeps_contract(model: Model) -> bool:
-    """Whether the formulas of a file are expected to handle undefined gradients.
+    """Whether the formulas of a file should handle undefined gradients.
 
-    PyTorch's have since 1.6; before, almost no formula tested for them.
+    PyTorch's do from 1.6 on; before, almost no formula tested for them.
     """
     return model.fact(_keeps_contract)
 
@@ -134,7 +134,7 @@ def _tests_of(entry: Entry) -> Iterator[tuple[str, int]]:
     yield "", sum(tree is not None and _tests_gradient(tree) for tree in trees)
 
 
-#: All entries under one key, with the number of formulas that test whether a gradient is defined.
+#: All entries under a single key; the value is the number of formulas that test whether a gradient is defined.
 DEFINED_TESTS: EntryIndex[int] = EntryIndex(f"{__name__}:DEFINED_TESTS", _tests_of)
 
 
@@ -145,16 +145,16 @@ def _keeps_contract(model: Model, _: str) -> bool:
 
 
 class _Reader:
-    """Finds the reads of some variables of one formula.
+    """Finds the reads of variables in a formula.
 
-    ``guarded`` are the variables that an enclosing condition tests; both branches count as guarded.
+    ``guarded`` has the variables tested by an enclosing condition; both branches count as guarded.
     """
 
     def __init__(self, model: Model, formula: TypedFormula, names: frozenset[str], some_of: int = 0) -> None:
         self.model = model
         self.formula = formula
         self.names = names
-        #: the number of gradients of which at least one is defined; 0 if all may be undefined
+        #: the number of gradients if at least one is defined; 0 if all may be undefined
         self.some_of = some_of
 
     def first_reads(self) -> Iterator[UnguardedRead]:
@@ -170,7 +170,7 @@ class _Reader:
             tested = guarded | _tested_variables(node.condition, self.names)
             yield from self.reads(node.condition, guarded)
             yield from self.reads(node.then, tested)
-            # if all but one are undefined, the last is defined
+            # if all but one are undefined, the last one is defined
             if not (self.some_of and len(tested) >= self.some_of - 1 and tested != guarded):
                 yield from self.reads(node.otherwise, tested)
             return
@@ -188,7 +188,7 @@ class _Reader:
         if call is None or asks_metadata(call):
             return
         if not call.is_method and not _is_operator(self.model, call):
-            # helpers and custom operators accept undefined gradients, unless a body is known to read them
+            # helpers and custom operators accept undefined gradients unless their body is known to read them
             for position in analyses_of(self.model).operators.unguarded(call):
                 yield from self._read(call.arguments[position].node, node, call.spelling, guarded)
             return
@@ -217,7 +217,7 @@ def _tested_variables(condition: Expr, names: frozenset[str]) -> frozenset[str]:
 
 
 def _tests_gradient(expression: Expr) -> bool:
-    """Whether an expression tests whether some gradient is defined, under any name."""
+    """Whether an expression tests whether any gradient is defined, under any name."""
     for node in walk(expression):
         if isinstance(node, Call) and isinstance(node.callee, Member) and node.callee.name == DEFINED:
             operand = node.callee.object

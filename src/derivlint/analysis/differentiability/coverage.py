@@ -1,4 +1,4 @@
-"""Derivatives of each operator and their consequences: the facts for ``derivlint coverage``."""
+"""The derivatives of each operator and their order: the facts for ``derivlint coverage``."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from derivlint.schema import NativeFunction, NativeFunctions, SchemaKind
 from derivlint.source.lazy import memoized
 
 DIFFERENTIABLE = "differentiable"
-#: Words in operator names that describe the implementation.
+#: Words in operator names that describe an implementation.
 MANNERS = words("infinitely differentiable fused interface native impl")
 
 
 class Aspect(Enum):
-    """A kind of derivative of an operator."""
+    """The kinds of derivatives."""
 
     BACKWARD = "backward"
     FORWARD = "forward"
@@ -65,7 +65,7 @@ class Coverage(Struct, frozen=True):
         return str(self.function.name)
 
     def lacks(self, aspect: Aspect) -> bool:
-        """Whether a differentiable operator is known to lack an aspect, wholly or in part."""
+        """Whether a differentiable operator certainly lacks an aspect, at least in part."""
         if self.way is Way.NON_DIFFERENTIABLE:
             return False
         return self.verdicts[aspect].answer in (Answer.NO, Answer.PARTIAL)
@@ -81,12 +81,12 @@ class CoverageOfModel:
         self.flow = FormulaFlow(model, self._derivatives)
 
     def of(self, function: NativeFunction) -> tuple[Coverage, ...]:
-        """The coverage of a function, one row for each dispatch key of the formulas that apply to it."""
+        """The coverage of a function, one row for each dispatch key with formulas."""
         keys: Iterable[str | None] = self._model.match(function).infos or (None,)
         return tuple(self._row(self._derivatives.of(function, key)) for key in keys)
 
     def rows(self) -> tuple[Coverage, ...]:
-        """The operators of the file's entries, in file order, then those without an entry that need one."""
+        """The operators of the file's entries, in file order, then those that need an entry and lack it."""
         rows: list[Coverage] = []
         seen: set[str] = set()
         for entry in self._model.entries:
@@ -108,17 +108,17 @@ class CoverageOfModel:
                 continue
             signature = schema.signature_key_no_defaults
             if schema.kind is SchemaKind.inplace and signature in signatures:
-                # the in-place form of a listed operator
+                # skip the in-place form of a listed operator
                 continue
             signatures.add(signature)
             yield function
 
     def is_refused(self, formula: TypedFormula) -> bool:
-        """Whether a formula only raises an error about a missing derivative."""
+        """Whether a formula only raises an error."""
         return is_refusal(formula.tree)
 
     def differentiable_forms(self, reason: Reason) -> tuple[str, ...]:
-        """Return the operators and helpers for the same function as the blamed one that are named "differentiable"."""
+        """Return the operators and helpers named "differentiable" that compute the same function as the blamed one."""
         if reason.operator is None:
             return ()
         return _differentiable_names(self._model.natives).get(_essence(reason.operator.partition(".")[0]), ())
@@ -150,13 +150,13 @@ class CoverageOfModel:
         return next((body for body in entry.bodies if body.key == derivatives.key), None)
 
     def _over(self, derivatives: OperatorDerivatives, formulas: list[TypedFormula], mode: OuterMode) -> Verdict:
-        """Whether the gradients of an operator can be differentiated once more."""
+        """Whether the gradients of an operator can be differentiated again."""
         if derivatives.way is not Way.FORMULA:
             return derivatives.backward
         reasons: list[Reason] = []
         answers: list[Answer] = []
         if mode is OuterMode.FORWARD and derivatives.forward.answer is Answer.NO:
-            # the operator itself is run with a tangent before its formula
+            # the operator itself runs on dual tensors before its formula
             return derivatives.forward
         written = derivatives.info.derivatives if derivatives.info is not None else ()
         unread = {name for derivative in written for name in derivative.var_names}
@@ -175,7 +175,7 @@ class CoverageOfModel:
 
 @memoized
 def _differentiable_names(natives: NativeFunctions) -> dict[frozenset[str], tuple[str, ...]]:
-    """The operators and helpers with "differentiable" in their names, by the other words in them."""
+    """The operators and helpers with "differentiable" in their names, by their other words."""
     names = {*natives.operator_names(), *library_of(natives).declarations.functions.get(HELPERS, {})}
     by_essence: dict[frozenset[str], tuple[str, ...]] = {}
     for name in sorted(name for name in names if DIFFERENTIABLE in name):
@@ -185,12 +185,12 @@ def _differentiable_names(natives: NativeFunctions) -> dict[frozenset[str], tupl
 
 
 def _essence(name: str) -> frozenset[str]:
-    """The words of a name without those for the implementation."""
+    """The words of a name without those that describe an implementation."""
     return frozenset(word for word in name.split("_") if word not in MANNERS)
 
 
 def _together(answers: list[Answer]) -> Answer:
-    """Join the answers for formulas of different arguments."""
+    """Join the answers for the formulas of different arguments."""
     kinds = set(answers)
     if kinds <= {Answer.YES}:
         return Answer.YES
@@ -214,5 +214,5 @@ def _complex(derivatives: OperatorDerivatives, book: Book) -> Verdict:
 
 
 def coverage_of(model: Model) -> CoverageOfModel:
-    """The coverage of a model's operators, one object for each model."""
+    """The coverage of a model's operators; memoized."""
     return model.ask(CoverageOfModel, model)

@@ -1,8 +1,8 @@
-"""Differentiability of a formula: the operators through which a gradient or differentiable value flows.
+"""Differentiability of formulas: the operators that gradients and differentiable values pass.
 
-A gradient stops at values without tensors, at operators without differentiable outputs, at ``detach``. If only one
-branch of a conditional is not differentiable, the formula is partly differentiable; of
-``GradMode::is_enabled() ? a : b`` only ``a`` is ever differentiated.
+A gradient stops at values without tensors, at operators without differentiable outputs, and at ``detach``. With one
+branch that is not differentiable, the formula is partly differentiable; in ``GradMode::is_enabled() ? a : b`` only
+``a`` is ever differentiated.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ from derivlint.source.records import Choice
 
 
 class OuterMode(Choice):
-    """The mode in which a formula is differentiated again."""
+    """The modes in which formulas are differentiated again."""
 
     REVERSE = "reverse"
     FORWARD = "forward"
 
 
-#: Helpers that are not differentiable although they consist of ATen operators, as recorded by hand.
+#: The hand-written fact for helpers that are not differentiable although they consist of ATen operators.
 ENDING = "scales-computed-gradient"
 #: Operators at which gradients stop.
 STOPPING = Book.by_hand("detaches") | Book.by_hand("zero") | {"item"}
-#: Types of expressions in which no gradient flows.
+#: Types of values without gradient.
 WITHOUT_GRADIENT = types("""
     bool int int64_t double float size_t SymInt SymBool SymFloat ScalarType TypeMeta Layout Device MemoryFormat
     TensorOptions TensorGeometry Scalar string string_view complex<double> vector<int64_t> vector<SymInt>
@@ -76,7 +76,7 @@ ARITHMETIC = frozenset({"+", "-", "*", "/"})
 
 
 class FormulaFlow:
-    """Verdicts on the formulas of one file."""
+    """The verdicts on the formulas of one file."""
 
     def __init__(self, model: Model, derivatives: Derivatives) -> None:
         self.model = model
@@ -84,7 +84,7 @@ class FormulaFlow:
         self._derivatives = derivatives
 
     def verdict(self, formula: TypedFormula, mode: OuterMode) -> Verdict:
-        """Whether a formula is differentiable by its gradients and by every differentiable value in it."""
+        """Whether a formula is differentiable in its gradients and in every differentiable value."""
         called = filter(None, (callee_name(node) for node in formula.nodes if isinstance(node, Call)))
         if not any(mode.value in self.model.fact(_modes_lacking, name) for name in called):
             return Verdict(Answer.YES)
@@ -98,7 +98,7 @@ class FormulaFlow:
         return Verdict(Answer.YES)
 
     def cuts(self, formula: TypedFormula) -> Iterator[CallFacts]:
-        """The calls of ``detach`` and ``item`` that detach a part of a formula's value from the graph."""
+        """The calls of ``detach`` and ``item`` that cut a part of a formula from the graph."""
         for node in formula.nodes:
             call = formula.call(node) if isinstance(node, Call) and callee_name(node) in CUTTING else None
             if call is None or not call.arguments:
@@ -108,7 +108,7 @@ class FormulaFlow:
                 yield call
 
     def called(self, call: CallFacts) -> tuple[OperatorDerivatives, ...]:
-        """The operators that a call may call; none for a helper."""
+        """The operators that a call may call; empty for a helper."""
         if call.function is None and not isinstance(call.node.callee, Member):
             return ()
         return tuple(self._derivatives.of(native) for native in self._operators(call))
@@ -126,7 +126,7 @@ class FormulaFlow:
 
 @file_fact
 def _modes_lacking(model: Model, name: str) -> tuple[str, ...]:
-    """The modes in which the operators or helpers of a name may not be differentiable, as values of :class:`Again`."""
+    """The modes in which operators or helpers with a name may not be differentiable, as values of :class:`Again`."""
     every = tuple(mode.value for mode in OuterMode)
     if name in RAISING or name.startswith(RAISING_PREFIX) or name in Book.by_hand(ENDING):
         return every
@@ -165,12 +165,12 @@ class _FlowRun:
         self._source: Expr | None = None
 
     def is_reached(self, source: Expr) -> bool:
-        """Whether a gradient from one expression flows through the formula."""
+        """Whether a gradient of the value reaches one expression."""
         self._active, self._source = frozenset(), source
         return self.carries(self.formula.tree)
 
     def carries(self, node: Expr) -> bool:
-        """Whether a gradient flows through an expression; records the operators at which it stops."""
+        """Whether a gradient passes an expression; records the operators that stop it."""
         if node is self._source:
             return True
         carried = self._carries(node)
@@ -200,7 +200,7 @@ class _FlowRun:
         return False
 
     def _any_carries(self, nodes: Sequence[Expr]) -> bool:
-        """Whether a gradient flows through one of several expressions; visits all of them."""
+        """Whether a gradient passes any of several expressions; visits all of them."""
         carried = [self.carries(node) for node in nodes]
         return any(carried)
 
@@ -218,7 +218,7 @@ class _FlowRun:
         carried.append(self.carries(node.otherwise))
         in_then, in_otherwise = self.reasons[before:between], self.reasons[between:]
         if not (in_then and in_otherwise):
-            # the other branch is differentiable, if it has anything to differentiate
+            # whether the other branch is differentiable
             carried_elsewhere = carried[1] if in_then else carried[0]
             if carried_elsewhere:
                 self.reasons[before:] = [
@@ -242,7 +242,7 @@ class _FlowRun:
             return False
         operators = self.flow.called(call)
         if not operators:
-            # a helper of FunctionsManual.h, or a method of a C++ class
+            # a helper in FunctionsManual.h, or a method of a C++ class
             return True
         names = [argument.parameter.name for argument in carrying if argument.parameter is not None]
         outcomes = [self._through(operator, names) for operator in operators]
@@ -252,7 +252,7 @@ class _FlowRun:
         return any(carried for carried, _ in outcomes)
 
     def _through(self, derivatives: OperatorDerivatives, names: list[str]) -> tuple[bool, Reason | None]:
-        """Whether a gradient flows through an operator, and why it is not differentiable."""
+        """Whether a gradient passes an operator, and why it is not differentiable."""
         function = derivatives.function
         if derivatives.way is Way.NON_DIFFERENTIABLE or function.name.base in Book.by_hand("integral"):
             return False, None
@@ -283,18 +283,18 @@ class _FlowRun:
 
 
 def _is_unfollowed(derivatives: OperatorDerivatives) -> bool:
-    """Whether an operator is composite with unanalyzed parts."""
+    """Whether an operator is composite with unknown parts."""
     if derivatives.info is None and derivatives.way is not Way.DECOMPOSES:
         return False
     return decomposes(derivatives.function) and not is_followed(derivatives.function)
 
 
 def active_names(formula: TypedFormula, model: Model) -> frozenset[str]:
-    """The differentiable variables of a formula: gradients or tangents, arguments, outputs."""
+    """The differentiable variables in a formula: gradients or tangents, arguments, outputs."""
     names = set(seed_names(formula))
     resolved = model.canonical_differentiability(formula.written.body)
     if resolved is not None:
-        # an argument without a formula raises if it requires grad, so no gradient flows from it
+        # an argument without a formula raises if it requires grad, so it has no gradient
         derivatives = derivatives_of(model).of(resolved.function, resolved.key)
         arguments = {value.name for value in resolved.inputs} - derivatives.missing.keys() - derivatives.ignored
         names |= arguments | {value.name for value in resolved.outputs or ()}
@@ -304,7 +304,7 @@ def active_names(formula: TypedFormula, model: Model) -> frozenset[str]:
 
 
 def grad_mode_of(condition: Expr) -> bool | None:
-    """The value of a condition in differentiation, if ``GradMode::is_enabled()`` decides it, else None."""
+    """The value of a condition during differentiation if ``GradMode::is_enabled()`` decides it, else None."""
     if isinstance(condition, Parenthesized):
         return grad_mode_of(condition.inner)
     if isinstance(condition, Unary) and condition.op == "!":

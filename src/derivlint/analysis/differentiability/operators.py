@@ -1,4 +1,4 @@
-"""Ways to differentiate operators: by a formula of the file, by decomposition, or not at all.
+"""Ways in which operators are differentiated: by formulas, by decomposition, or not at all.
 
 Kernels without a formula follow torchgen/packaged/autograd/gen_variable_type.py: ``emit_body`` for whole operators,
 ``emit_check_no_requires_grad`` for single arguments, ``emit_forbid_fw_derivatives`` for tangents.
@@ -25,7 +25,7 @@ from derivlint.source.records import KeyedEquality
 
 
 class Answer(Enum):
-    """The answer whether something is differentiable."""
+    """The answers to whether something is differentiable."""
 
     YES = "yes"
     #: for some of the arguments, outputs or branches
@@ -35,19 +35,19 @@ class Answer(Enum):
 
 
 class Way(Enum):
-    """The way in which an operator is differentiated."""
+    """The ways in which operators are differentiated."""
 
     #: by an entry of the file
     FORMULA = "formula"
-    #: it decomposes into operators that autograd differentiates
+    #: decomposed into operators that autograd differentiates
     DECOMPOSES = "decomposes"
-    #: PyTorch's autograd kernel is written by hand
+    #: by a hand-written autograd kernel in PyTorch
     MANUAL = "manual"
-    #: gradients stop at it, by declaration or because it takes or returns no tensor
+    #: not, by declaration or because it takes or returns no tensor
     NON_DIFFERENTIABLE = "non-differentiable"
-    #: it needs a derivative and has none: its kernel raises
+    #: not, although it needs a derivative: its kernel raises
     MISSING = "missing"
-    #: the file is incomplete and lacks it
+    #: unknown, since the file is incomplete
     UNKNOWN = "unknown"
 
 
@@ -55,12 +55,12 @@ class Reason(KeyedEquality, Struct, frozen=True):
     """A reason why an answer is not yes.
 
     Attributes:
-        text: the reason, for people.
-        operator: the blamed operator, with its overload, or None if it is not an operator.
-        formula: the formula that calls it, or None if the operator itself lacks a derivative.
+        text: the reason in words.
+        operator: the full name of the blamed operator, or None.
+        formula: the formula that calls it; None if the operator itself lacks a derivative.
         node: the call.
         answer: the answer for that formula.
-        guarded: whether a ``GradMode::is_enabled()`` around the call decides whether it is differentiated.
+        guarded: whether a ``GradMode::is_enabled()`` around the call decides if it is differentiated.
     """
 
     text: str
@@ -90,11 +90,11 @@ class OperatorDerivatives(Struct, frozen=True):
         key: the dispatch key whose formulas apply, or None.
         way: how it is differentiated.
         info: the formulas, or None.
-        backward: whether it has a gradient for the arguments with formulas. An argument without a formula is only a
-            reason, since it is not meant to be differentiated: the kernel raises for it.
-        forward: whether it has a tangent for its differentiable outputs.
+        backward: whether the arguments with formulas have a gradient. An argument without a formula is only a reason:
+            its kernel raises on purpose.
+        forward: whether its differentiable outputs have a tangent.
         missing: the reasons why arguments have no gradient, by name; requesting one raises.
-        ignored: the arguments through which no gradient flows, and none is requested.
+        ignored: the arguments whose gradient is ignored: none is requested.
     """
 
     function: NativeFunction
@@ -107,18 +107,18 @@ class OperatorDerivatives(Struct, frozen=True):
     ignored: frozenset[str]
 
 
-#: A part of the names of backward operators. An incomplete file, or one of a back end, does not prove that PyTorch
-#: lacks an entry for one.
+#: The part of the names of backward operators. Incomplete files and those of back ends do not prove that PyTorch has no
+#: entry for one.
 BACKWARD = "backward"
-#: Helpers that raise when called, as a whole formula.
+#: The prefix of helpers that always raise.
 RAISING_PREFIX = "error_for_"
-#: An argument of this name without a formula is accepted: double backward entries have it in addition to "input".
+#: The argument that may lack a formula: double backward entries have it in addition to "input".
 UNCHECKED = "output"
-#: Hand-written kernels that detach a tensor.
+#: Operators whose hand-written kernels detach a tensor.
 DETACHING = Book.by_hand("detaches")
 
 IMPLEMENTATION = "_impl"
-#: The backends for which the answers hold.
+#: The backends to which the answers apply.
 USUAL_BACKENDS = words("CPU CUDA")
 
 _YES = Verdict(Answer.YES)
@@ -126,7 +126,7 @@ _UNKNOWN = Verdict(Answer.UNKNOWN)
 
 
 class Derivatives:
-    """Derivatives of the operators of one file."""
+    """The derivatives of the operators of one file."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -188,7 +188,7 @@ class Derivatives:
         if self._model.book.is_declared_undifferentiable(function):
             return Way.NON_DIFFERENTIABLE
         if decomposes(function):
-            # "<name>_impl" is the only operator that it calls
+            # it only calls "<name>_impl"
             inner = self._model.natives.named(function.name.name_without_overload + IMPLEMENTATION)
             is_missing = bool(inner) and all(self.of(operator).way is Way.MISSING for operator in inner)
             return Way.MISSING if is_missing else Way.DECOMPOSES
@@ -203,7 +203,7 @@ class Derivatives:
 def is_followed(function: NativeFunction) -> bool:
     """Whether a composite operator is known to call only operators that are differentiable in every mode."""
     name = function.name
-    # the in-place form uses the same operators
+    # the in-place form calls the same operators
     functional = f"{name.base}.{name.overload}" if name.overload else name.base
     return not Book.by_hand("decomposes-differentiably").isdisjoint((str(name), functional))
 
@@ -211,7 +211,7 @@ def is_followed(function: NativeFunction) -> bool:
 def decomposes(function: NativeFunction) -> bool:
     """Whether an operator decomposes for autograd on the usual backends.
 
-    A composite kernel is not used on a backend with its own kernel, which then needs a derivative.
+    A backend with its own kernel does not use the composite kernel, and needs a derivative.
     """
     if not function.is_abstract:
         return True
@@ -276,7 +276,7 @@ def _share(lacking: int, total: int, reasons: tuple[Reason, ...]) -> Verdict:
 
 
 def is_refusal(tree: Expr | None) -> bool:
-    """Whether a formula is ``not_implemented(...)`` or another function that only raises."""
+    """Whether a formula is ``not_implemented(...)`` or a call of another raising function."""
     if not isinstance(tree, Call) or not isinstance(tree.callee, Name):
         return False
     name = tree.callee.parts[-1].identifier
@@ -284,5 +284,5 @@ def is_refusal(tree: Expr | None) -> bool:
 
 
 def derivatives_of(model: Model) -> Derivatives:
-    """The derivatives of a model's operators, one object for each model."""
+    """The derivatives of a model's operators; memoized."""
     return model.ask(Derivatives, model)

@@ -1,8 +1,8 @@
-"""Evaluates formulas in half precision, over reference definitions whose operations round.
+"""Evaluate formulas in half precision, over reference definitions whose operations round.
 
 PyTorch's kernels compute in higher precision and round their results, so an operator is one operation. A helper
-consists of operators: if it is known to follow its definition, every operation in it rounds. Other helpers count as one
-operation as well, which loses no more than its arguments have lost.
+consists of operators: if it is known to follow its definition, each operation in it rounds. Any other helper counts as
+one operation, which loses nothing itself.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ ROUNDING_BINARY = {op: operation(function, multiplies=op == "*") for op, functio
 
 
 class Halves(Numbers):
-    """Numbers of half precision."""
+    """The domain of half-precision numbers."""
 
     def __init__(self) -> None:
         self.unary = ROUNDING_UNARY
         self.binary = ROUNDING_BINARY
 
     def primitive(self, name: str) -> Primitive | None:
-        """A primitive, or a definition that is one operation."""
+        """A primitive, or a definition that counts as one operation."""
         primitive = super().primitive(name)
         definition = definitions().get(name)
         if primitive is None and definition is not None and not _is_stepwise(definition):
@@ -73,7 +73,7 @@ def _is_stepwise(definition: Definition) -> bool:
 
 @lru_cache(maxsize=4096)
 def rounding_implementation_named(name: str) -> Implementation | None:
-    """An operator or helper by its name, or None if it is unknown."""
+    """The implementation of an operator or helper, or None if unknown."""
     implementation = implementation_named(name)
     definition = None if name in TABLE else definitions().get(name)
     if implementation is None or definition is None or not _is_stepwise(definition):
@@ -85,7 +85,7 @@ def rounding_implementation_named(name: str) -> Implementation | None:
 
 
 def _as_one(implementation: Implementation) -> Implementation:
-    """An operator or helper as one operation."""
+    """Round an operator or helper as one operation."""
 
     def run(values: Mapping[str, Value]) -> Value:
         def named(*arguments: Value) -> Value:
@@ -97,7 +97,7 @@ def _as_one(implementation: Implementation) -> Implementation:
 
 
 def compile_in_half(formula: TypedFormula) -> Evaluator | None:
-    """A formula as a function of half-precision numbers, or None if none of it is supported."""
+    """Compile a formula to a function of half-precision numbers; None if none of it is supported."""
     return unknown_on_failure(RoundingCompiler(formula).compiled(), FAILURES)
 
 
@@ -106,7 +106,7 @@ def _rounding_all(functions: Mapping[str, Callable[[Value], Value]]) -> dict[str
 
 
 class RoundingCompiler(ElementCompiler):
-    """Compiles formulas with rounding operations; a loss records its expression."""
+    """A compiler to rounding operations; a loss records its expression."""
 
     unary_operators = ROUNDING_UNARY
     binary_operators = ROUNDING_BINARY
@@ -115,13 +115,13 @@ class RoundingCompiler(ElementCompiler):
 
     @staticmethod
     def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
-        """The variable of a saved property, and the function that reads the property, or None."""
+        """The variable of a saved property and the function that reads the property, or None."""
         owner, read = saved_property(name)
         return owner, None if read is None else operation(read)
 
     @staticmethod
     def implementation(name: str) -> Implementation | None:
-        """An operator or helper by its name."""
+        """The implementation of an operator or helper."""
         return rounding_implementation_named(name)
 
     @staticmethod
@@ -135,11 +135,11 @@ class RoundingCompiler(ElementCompiler):
         return as_mask(value) if type(value) is bool and type(reference) is Half else _like(value, reference)
 
     def name(self, node: Name) -> Evaluator:
-        """A name; casts to types that the formula names are not evaluated."""
+        """Compile a name; casts to dtypes that the formula names are not evaluated."""
         return self.unknown if plain_spelling(node) in TYPES else super().name(node)
 
     def of(self, node: Expr) -> Evaluator:
-        """An expression; losses in it are recorded at it."""
+        """Compile an expression; losses in it are attributed to it."""
         evaluator = self.found.get(node)
         if evaluator is None:
             evaluator = super().of(node)

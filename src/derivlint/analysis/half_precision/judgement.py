@@ -1,4 +1,4 @@
-"""Formulas whose values are lost in half precision, with the inputs."""
+"""Formulas that lose their value in half precision, with the inputs."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ from derivlint.model import Differentiability, DispatchBody, Entry, Model
 from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.operators.shapes.sizes import is_broadcasting
 
-#: The inputs to try, the most ordinary first, with both signs.
+#: The magnitudes of inputs to try, most ordinary first; both signs are tried. 65504 is the largest half-precision
+#: number.
 NUMBERS = (
     *(0.5, 2.0, 4.0, 8.0, 0.1, 10.0, 0.9, 0.95, 0.99, 1.01, 1.05, 0.01, 16.0, 32.0, 64.0, 300.0, 1000.0, 10000.0),
     *(60000.0, 0.995, 0.998, 0.999, 1.001, 1.002, 1.005, 1e-3, 1e-4, 1e-5),
 )
-#: The values of further arguments.
+#: The values to try for further arguments.
 FEW = (0.5, 4.0, 0.002, 300.0, 10000.0)
 
 #: The number of points at which masks are checked.
@@ -42,10 +43,10 @@ class Lost(Struct, frozen=True):
     Attributes:
         formula: the formula.
         name: the argument whose gradient, or the output whose tangent is lost.
-        at: arguments, and the gradients or the tangents.
-        expected: the derivative; for a multiplied mask, the masked gradient.
+        at: arguments, and the gradients or tangents.
+        expected: the exact value; for a multiplied mask, the masked gradient.
         actual: the value of the formula.
-        loss: the operation that loses it.
+        loss: the responsible operation.
     """
 
     formula: TypedFormula
@@ -57,7 +58,7 @@ class Lost(Struct, frozen=True):
 
 
 def losses_of(model: Model, entry: Entry) -> tuple[Lost, ...]:
-    """The losses of an entry's formulas in half precision: one of each cause for each formula."""
+    """The losses in an entry's formulas, one of each cause for each formula."""
     return model.ask(_losses, model, entry)
 
 
@@ -89,7 +90,7 @@ def _of_body(model: Model, body: DispatchBody, differentiability: Differentiabil
         if in_half is None:
             continue
         if BACKWARD not in base:
-            # not all numbers are possible outputs, which the arguments of a derivative are
+            # arguments of a derivative may be outputs, for which not all numbers are possible
             yield from _first_of_each_cause(check, in_half, points, used, tensors)
         yield from _multiplied_mask(check, in_half, points[:SEVERAL], used, tensors)
 
@@ -97,7 +98,7 @@ def _of_body(model: Model, body: DispatchBody, differentiability: Differentiabil
 def _points(
     reference: ReferenceOperator, signature: EvaluationSignature, plain: Values, tensors: tuple[str, ...]
 ) -> Iterator[Point]:
-    """The operator at half-precision numbers for which its outputs are representable, too."""
+    """The points with half-precision inputs for which the outputs are representable too."""
     for values in _choices(len(tensors)):
         arguments = {**plain, **dict(zip(tensors, map(half, values), strict=True))}
         try:
@@ -136,7 +137,7 @@ def _first_of_each_cause(
 def _seeds(
     check: FormulaCheck, point: Point, used: frozenset[str], tensors: tuple[str, ...]
 ) -> Iterator[dict[str, float]]:
-    """Gradients of one, or a single tangent of one at a time."""
+    """All gradients one, or one tangent at a time."""
     if check.formula.is_backward:
         yield {name: 1.0 for name in point.signature.differentiable if name in used}
         return
@@ -153,11 +154,11 @@ def _lost(
     for name, value, right in zip(check.names, rounded, exact, strict=False):
         if type(value) is not Half or value.loss is None or value.loss.node is None or not is_lost(value):
             continue
-        # with comparisons of numbers, another branch may be taken
+        # rounding may change comparisons and so the branch
         if type(right) is not float or not math.isclose(value.exact, right, rel_tol=1e-6):
             continue
         if math.isnan(value) and 0.0 in seeds.values():
-            # PyTorch skips the terms of zero tangents
+            # PyTorch skips terms of zero tangents
             continue
         yield Lost(check.formula, name, shown(check.formula, point, seeds), right, float(value), value.loss)
 
@@ -185,7 +186,7 @@ def _components(
     seeds: Values,
     signature: EvaluationSignature,
 ) -> tuple[Value, ...]:
-    """The values of a formula, or empty if they are not known."""
+    """The values of a formula; empty if unknown."""
     variables_with = signature.backward if check.formula.is_backward else signature.forward
     try:
         value = evaluate(variables_with(arguments, outputs, seeds))

@@ -12,22 +12,22 @@ from msgspec import Struct
 from derivlint.analysis.scalar_evaluation.values import Value
 from derivlint.formula import Expr
 
-#: The relative error that counts as a loss: a hundred roundings.
+#: The minimum relative error of a loss: a hundred roundings.
 LOST = 0.05
-#: The smallest number with full precision. Losses below it are negligible relative to a gradient of one.
+#: The smallest normal number. Errors below it are negligible relative to a gradient of one.
 SMALLEST_NORMAL = 2.0**-14
 
 
 class LossCause(Enum):
-    """The way in which a number is lost."""
+    """The causes of losses."""
 
-    #: a part is too large for the type and becomes infinite, or too small and becomes zero or loses digits
+    #: a part overflows to infinity, or underflows to zero or a subnormal number
     RANGE = "range"
-    #: an operation magnifies rounding errors of its operands, such as the difference of nearly equal numbers
+    #: an operation amplifies rounding errors of its operands, such as a difference of nearly equal numbers
     CANCELLATION = "cancellation"
-    #: the same for an operand computed from an output of the operator, which was rounded when stored
+    #: the same for an operand that depends on an output, which was rounded when stored
     ROUNDED_OUTPUT = "rounded output"
-    #: an infinite gradient or tangent is multiplied by false, which gives NaN, instead of being masked
+    #: an infinite gradient or tangent is multiplied by a zero mask, which gives NaN
     MASK = "mask"
 
 
@@ -35,12 +35,12 @@ class Loss(Struct, eq=False):
     """The operation after which a number is lost.
 
     Attributes:
-        cause: the way.
+        cause: the cause.
         exact: the result of the operation without rounding.
-        actual: its result.
+        actual: its rounded result.
         outputs: the outputs of the operator from which its operands are computed.
-        node: the part of the formula with the operation, set when the formula is evaluated.
-        is_inside: whether that part calls a helper with the operation among others.
+        node: the part of the formula with the operation, set by the evaluator.
+        is_inside: whether the part calls a helper that contains the operation.
     """
 
     cause: LossCause
@@ -52,12 +52,12 @@ class Loss(Struct, eq=False):
 
 
 class Half(float):
-    """A number of half precision.
+    """A half-precision number with its exact shadow.
 
     Attributes:
-        exact: the number without any rounding, including that of its operands.
+        exact: the number as computed without any rounding.
         outputs: the outputs of the operator from which it is computed.
-        loss: the reason why it differs from the exact number, or None.
+        loss: the reason why it differs from ``exact``, or None.
         is_mask: whether it is a mask converted to a number.
     """
 
@@ -68,7 +68,7 @@ class Half(float):
 
     @classmethod
     def of(cls, value: float, exact: float | None = None, outputs: frozenset[str] = frozenset()) -> Half:
-        """Round a number, with the given exact value or itself as the shadow."""
+        """Round a number; its shadow is ``exact``, by default the number itself."""
         made = cls(half(value))
         made.exact = value if exact is None else exact
         made.outputs = outputs
@@ -78,7 +78,7 @@ class Half(float):
 
 
 def half(value: float) -> float:
-    """A number rounded to half precision."""
+    """Round a number to half precision."""
     try:
         return float(struct.unpack("e", struct.pack("e", value))[0])
     except OverflowError:
@@ -86,17 +86,17 @@ def half(value: float) -> float:
 
 
 def is_lost(value: Half) -> bool:
-    """Whether a number is far from the rounded exact one."""
+    """Whether a number is far from its shadow."""
     best = half(value.exact)
     return math.isfinite(best) and not abs(value - best) <= LOST * abs(best) + SMALLEST_NORMAL
 
 
 def operation(function: Callable[..., Value], *, multiplies: bool = False) -> Callable[..., Value]:
-    """Lift a function to an operation on half-precision numbers, which rounds the exact result.
+    """Lift a function to half-precision numbers; its exact result is rounded.
 
     Args:
         function: the function.
-        multiplies: whether it multiplies its operands; one may be a mask.
+        multiplies: whether it multiplies its operands, one of them possibly a mask.
     """
 
     def run(*arguments: Value) -> Value:
@@ -107,7 +107,7 @@ def operation(function: Callable[..., Value], *, multiplies: bool = False) -> Ca
         try:
             result = function(*[_plain(argument) for argument in arguments])
         except (ValueError, ZeroDivisionError):
-            # outside of its domain
+            # outside its domain
             result = _not_a_number(exact)
         has_mask = multiplies and any(
             argument is False or (type(argument) is Half and argument.is_mask and not argument)
@@ -119,7 +119,7 @@ def operation(function: Callable[..., Value], *, multiplies: bool = False) -> Ca
 
 
 def as_mask(value: bool) -> Half:
-    """A mask as a number."""
+    """Convert a mask to a number."""
     made = Half.of(float(value))
     made.is_mask = True
     return made

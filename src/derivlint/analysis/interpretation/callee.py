@@ -1,4 +1,4 @@
-"""Calls in the interpretation: an unqualified name, and arguments by parameter name."""
+"""Facts about calls: unqualified names, and arguments bound to parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from derivlint.operators.book import assumed_parameters
 from derivlint.operators.special import ParameterRole, role_of_name
 
 SELF = Parameter(TENSOR, "self")
-#: The parameter type of written tensors: "out" of "at::mul_out".
+#: The type of parameters for written tensors, such as "out" of "at::mul_out".
 _CHANGEABLE = reference_to(TENSOR)
 #: The namespaces whose functions are identified by unqualified names.
 NAMESPACES = frozenset({"at", "torch", "c10", "std"})
@@ -24,7 +24,7 @@ CONVENTIONAL = ("backward", "jvp", "differential", "_grad")
 
 
 class CallArgument(Struct, frozen=True):
-    """An argument of a call; a method's object is its first.
+    """An argument of a call; the object of a method is the first one.
 
     Attributes:
         node: the expression.
@@ -36,7 +36,7 @@ class CallArgument(Struct, frozen=True):
 
 
 class CallFacts(Struct, frozen=True):
-    """The facts of a call.
+    """The facts about a call.
 
     Attributes:
         node: the call.
@@ -56,12 +56,12 @@ class CallFacts(Struct, frozen=True):
 
     @property
     def is_inplace(self) -> bool:
-        """Whether it modifies its object or first argument, judging by its name."""
+        """Whether the call modifies its object or first argument, judging by its name."""
         return bool(self.arguments) and functional(without_symint(self.spelling)) != without_symint(self.spelling)
 
     @property
     def written(self) -> tuple[int, ...]:
-        """The positions of the arguments that it modifies, judging by its name and parameter types."""
+        """The positions of arguments that the call modifies, judging by its name and parameter types."""
         if self.is_inplace:
             return (0,)
         pairs = enumerate(argument.parameter for argument in self.arguments)
@@ -72,9 +72,9 @@ class CallFacts(Struct, frozen=True):
         return next((item for item in self.arguments if item.parameter and item.parameter.name == parameter), None)
 
     def is_of(self, parameters: Sequence[str], required: int) -> bool:
-        """Whether the called helper has these parameters, a number of them without a default.
+        """Whether the called helper has these parameters, ``required`` of them without default.
 
-        Other releases have helpers of the same name with more, fewer, other or reordered parameters.
+        The parameters of a helper may differ between releases.
         """
         if self.function is None or self.function.variadic:
             return not is_conventional(self.name)
@@ -86,7 +86,7 @@ class CallFacts(Struct, frozen=True):
 
     @property
     def is_changed(self) -> bool:
-        """Whether the called helper is declared differently than the facts about it assume."""
+        """Whether the called helper is declared differently than facts about it assume."""
         function = self.function
         return (
             function is not None
@@ -105,7 +105,7 @@ class CallFacts(Struct, frozen=True):
 
 
 def callee_name(call: Call) -> str | None:
-    """The name of a called function or method as spelled, without namespace and template arguments."""
+    """The name of a called function or method as written, without namespace and template arguments."""
     callee = call.callee
     if isinstance(callee, Member):
         return callee.name
@@ -113,7 +113,7 @@ def callee_name(call: Call) -> str | None:
 
 
 def only_operand(call: Call) -> Expr | None:
-    """The operand of a call without further arguments: ``x`` in ``x.conj()`` and in ``at::conj(x)``."""
+    """The operand of a call with a single one: ``x`` in ``x.conj()`` and ``at::conj(x)``."""
     if isinstance(call.callee, Member):
         return call.callee.object if not call.args else None
     return call.args[0] if len(call.args) == 1 else None
@@ -126,12 +126,12 @@ def is_conventional(name: str) -> bool:
 
 
 def call_facts(node: Call, function: Function | None, namespace: str | None = None) -> CallFacts | None:
-    """Bind the arguments of a call to the parameters of its function, or None if the callee has no name.
+    """Bind the arguments of a call to parameters; None if the callee has no name.
 
     Args:
         node: the call.
         function: the called function, if known.
-        namespace: the namespace of unqualified functions and of methods, if they are not PyTorch's.
+        namespace: the namespace of unqualified functions and methods, if not PyTorch's.
     """
     callee = node.callee
     owner = f"{namespace}::" if namespace is not None else ""
@@ -143,7 +143,7 @@ def call_facts(node: Call, function: Function | None, namespace: str | None = No
         spelling = callee.parts[-1].identifier
         first = callee.parts[0].identifier
         if len(callee.parts) > 1 and first[0].islower() and first not in NAMESPACES:
-            # "mine::exp" is not an operator of PyTorch
+            # "mine::exp" is not PyTorch's operator
             owner = f"{first}::"
         name = owner + base_name(spelling)
         return CallFacts(node, name, spelling, False, _bound(node.args, parameters), function)

@@ -1,7 +1,7 @@
-"""The dependence of an expression on the gradients of a backward formula, or on the tangents of a forward formula.
+"""The degree of an expression in the seeds: the gradients of a backward or tangents of a forward formula.
 
-A VJP is linear in the output gradients, a JVP in the tangents, whatever the operator; the degree serves to check that.
-Output gradients are called *cotangents* in the literature; together with tangents they are *seeds* here.
+A VJP is linear in the output gradients (*cotangents* in the literature), a JVP in the tangents; both are *seeds* here.
+The degree serves to check linearity.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from derivlint.source.records import Choice
 
 
 class Degree(Choice):
-    """The degree of an expression in the seeds, jointly."""
+    """The joint degree of an expression in the seeds."""
 
     #: the value 0, an undefined tensor, an absent value
     ZERO = "zero"
@@ -58,7 +58,7 @@ def product_of(degrees: Iterable[Degree]) -> Degree:
 
 
 def function_of(degrees: Iterable[Degree]) -> Degree:
-    """The degree of a function that is linear in none of its arguments."""
+    """The degree of a function that is nonlinear in all arguments."""
     varying = set(degrees) - {Degree.ZERO, Degree.CONSTANT}
     if not varying:
         return Degree.CONSTANT

@@ -1,4 +1,4 @@
-"""Calls of defined functions: arguments by parameters of the definition, and degrees."""
+"""Calls of functions with a definition: binding of arguments, and degrees."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from derivlint.operators.reference.terms import Polynomial, Term
 
 
 def argument_positions(call: CallFacts, derived: Derived, *, is_same: bool = False) -> dict[str, int] | None:
-    """The positions of a call's arguments, by the parameters of a definition.
+    """The positions of a call's arguments, by parameter of a definition.
 
     Args:
         call: the call.
         derived: the definition.
-        is_same: whether an undeclared helper is assumed to be the defined one.
+        is_same: whether to assume that an undeclared helper is the defined one.
 
     Returns:
-        None for a helper with another signature, as in other releases.
+        None for a helper with another signature.
     """
     names = derived.parameters
     if derived.is_by_position:
@@ -36,7 +36,7 @@ def argument_positions(call: CallFacts, derived: Derived, *, is_same: bool = Fal
         elif parameter.name in names:
             name = parameter.name
         else:
-            # composite operators are defined with their own names, others without the parameters for shapes
+            # definitions of composite operators have their own names, others lack parameters for shapes
             name = names[position] if derived.has_own_names and position < len(names) else None
         if name is not None:
             positions.setdefault(name, position)
@@ -44,7 +44,7 @@ def argument_positions(call: CallFacts, derived: Derived, *, is_same: bool = Fal
 
 
 def has_parameters(call: CallFacts, polynomial: Polynomial) -> bool:
-    """Whether a called helper certainly has the parameters of a table; operators keep theirs."""
+    """Whether a called helper certainly has the parameters in a table; operators do not change."""
     if call.is_changed:
         return False
     if len(polynomial.parameters) == 1 or not is_conventional(call.name):
@@ -55,12 +55,12 @@ def has_parameters(call: CallFacts, polynomial: Polynomial) -> bool:
 
 
 def degree_of(derived: Derived, argument_degrees: Mapping[str, Degree]) -> Degree:
-    """The joint degree of a call's values, given those of its arguments."""
+    """The joint degree of a call's values, given the degrees of its arguments."""
     absent = dict.fromkeys(derived.with_default, Degree.CONSTANT)
     degrees = {**absent, **argument_degrees}
     output_degrees = {_output_degree(output, degrees) for output in derived.outputs} - {Degree.ZERO}
     if len(output_degrees) > 1:
-        # several values are not a sum
+        # several values are not added
         output_degrees.discard(Degree.CONSTANT)
     return sum_of(output_degrees)
 
@@ -80,7 +80,7 @@ def _output_degree(output: Polynomial, degrees: Mapping[str, Degree]) -> Degree:
 
 
 def term_degree(term: Term, degrees: Mapping[str, Degree]) -> Degree:
-    """The degree of a product, given those of its factors; independent ones are absent."""
+    """The degree of a product, given those of its factors; independent factors are absent."""
     total = Degree.CONSTANT
     for name in term.factors:
         degree = degrees.get(name, Degree.ZERO)

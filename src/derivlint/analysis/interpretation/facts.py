@@ -1,4 +1,4 @@
-"""The facts that the interpretation derives for an expression."""
+"""The facts about an expression that interpretation derives."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from derivlint.formula import Expr
 
 
 class Dependence(IntEnum):
-    """The dependence of an expression on a variable."""
+    """How an expression depends on a variable."""
 
-    #: on its sizes, dtype or device, or on whether it is defined
+    #: on its sizes, dtype, device, or definedness
     METADATA = 1
-    #: it is an argument of a function that may read its value
+    #: possibly on its value: it is passed to a function that may read it
     POSSIBLE = 2
     VALUE = 3
 
@@ -26,13 +26,13 @@ def _nothing() -> Mapping[str, Dependence]:
 
 
 class Fact(Struct, frozen=True):
-    """Degree, dependence and aliases of an expression.
+    """The degree, dependences and aliases of an expression.
 
     Attributes:
         degree: its joint degree in the seeds.
         seeds: the gradients or tangents on which it depends.
         dependence: its dependence on each variable, including seeds.
-        aliases: the variables that it may be or view.
+        aliases: the variables that it may be, or be a view of.
     """
 
     degree: Degree = Degree.UNKNOWN
@@ -41,11 +41,11 @@ class Fact(Struct, frozen=True):
     aliases: frozenset[str] = frozenset()
 
     def reads(self, name: str) -> bool:
-        """Whether it certainly depends on the value of a variable."""
+        """Whether the expression certainly depends on the value of a variable."""
         return self.dependence.get(name) is Dependence.VALUE
 
     def may_read(self, name: str) -> bool:
-        """Whether it may depend on the value of a variable."""
+        """Whether the expression may depend on the value of a variable."""
         return self.dependence.get(name, Dependence.METADATA) is not Dependence.METADATA
 
 
@@ -53,7 +53,7 @@ NOTHING = Fact()
 
 
 class Cause(Enum):
-    """The reason why an expression is not linear in the seeds."""
+    """The reasons why an expression is not linear in the seeds."""
 
     #: a product of two values that depend on seeds
     PRODUCT = "product"
@@ -84,7 +84,7 @@ class Culprit(Struct, frozen=True):
 
 
 def merged(dependences: Iterable[Mapping[str, Dependence]]) -> Mapping[str, Dependence]:
-    """Join dependences; the strongest of each variable wins."""
+    """Join dependences; the strongest on each variable counts."""
     strongest: Mapping[str, Dependence] = {}
     own: dict[str, Dependence] | None = None
     for dependence in dependences:

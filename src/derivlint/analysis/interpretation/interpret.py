@@ -1,7 +1,7 @@
-"""The abstract interpretation of one formula: degree in the seeds, dependence on variables, aliasing.
+"""The abstract interpretation of a formula: degrees in the seeds, dependences on variables, aliases.
 
-The :class:`Fact` of every expression is computed from those of its operands. ``UNKNOWN`` propagates; a cause of
-nonlinearity is recorded once, where it arises.
+The :class:`Fact` of each expression is computed from those of its operands. ``UNKNOWN`` propagates; nonlinearity is
+recorded where it arises.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from derivlint.operators.reference.derived import Derived
 from derivlint.operators.reference.terms import Polynomial
 from derivlint.operators.special import METADATA_MEMBERS, RAISING, REAL_FROM_COMPLEX, ParameterRole
 
-#: Types without tensor values, only with metadata.
+#: Types that contain metadata but no tensor values.
 METADATA_TYPES = types("""
     bool int int64_t size_t SymInt SymBool ScalarType TypeMeta Layout Device DeviceType MemoryFormat TensorOptions
     TensorGeometry QScheme DispatchKeySet vector<int64_t> vector<SymInt> ArrayRef<int64_t> ArrayRef<SymInt>
@@ -52,7 +52,7 @@ METADATA_TYPES = types("""
     optional<SymInt> optional<bool> optional<ScalarType> array<bool,1> array<bool,2> array<bool,3> array<bool,4>
 """)
 
-#: Methods that return one of several tensors or a part of their object.
+#: Functions that return arguments unchanged, or a part of them.
 TRANSPARENT = words("get make_tuple tuple vector optional TensorList ArrayRef Tensor make_optional")
 
 #: The suffix of forward helpers.
@@ -65,7 +65,7 @@ ZERO = Fact(Degree.ZERO)
 
 
 def asks_metadata(call: CallFacts) -> bool:
-    """Whether a call reads metadata of a tensor: ``x.size(0)``, or ``at::size(x, 0)``."""
+    """Whether a call reads only metadata of a tensor: ``x.size(0)``, ``at::size(x, 0)``."""
     return call.name in METADATA_MEMBERS
 
 
@@ -142,7 +142,7 @@ class _InterpretationRun(Analysis[Fact]):
         return fact
 
     def otherwise(self, node: Expr) -> Fact:
-        """Literals are constant."""
+        """The fact of a literal, which is constant."""
         return CONSTANT
 
     # ---- leaves
@@ -191,7 +191,7 @@ class _InterpretationRun(Analysis[Fact]):
             return self._product(node, ((node.left, left),), ((node.right, right),))
         both = _beside((left, right))
         if node.op in ASSIGNMENTS or node.op == ",":
-            # mistakes that other rules report
+            # other rules report these mistakes
             return Fact(Degree.UNKNOWN, both.seeds, both.dependence)
         degree = function_of((left.degree, right.degree))
         if degree is Degree.NONLINEAR and Degree.NONLINEAR not in (left.degree, right.degree):
@@ -246,7 +246,7 @@ class _InterpretationRun(Analysis[Fact]):
         for item in node.args:
             self.of(item)
         if seed is not None:
-            # in "grads[i]" the list itself is not a seed
+            # in "grads[i]", the list itself is not a seed
             self.found[node.object] = CONSTANT
             value = frozenset({seed})
             return Fact(Degree.LINEAR, value, {seed: Dependence.VALUE}, value)
@@ -291,7 +291,7 @@ class _InterpretationRun(Analysis[Fact]):
         if asks_metadata(call):
             return Fact(Degree.CONSTANT, frozenset(), {})
         if not call.is_method and name in TRANSPARENT:
-            # "std::vector<Tensor>(n)" holds undefined tensors
+            # "std::vector<Tensor>(n)" contains undefined tensors
             types = (self.formula.type_of(argument.node) for argument in call.arguments)
             return _collected(facts) if any(type not in METADATA_TYPES for type in types) else ZERO
         if name in RAISING or "error" in name:
@@ -313,7 +313,7 @@ class _InterpretationRun(Analysis[Fact]):
         return self._helper(call, facts) if fact is None else fact
 
     def _by_body(self, call: CallFacts, facts: list[Fact]) -> Fact | None:
-        """The fact of a call by the helper's body, or None if it is unknown or undecided."""
+        """The fact of a call by the body of the helper; None if unknown or undecided."""
         body = self.operators.by_body(call)
         if body is None:
             return None
@@ -321,7 +321,7 @@ class _InterpretationRun(Analysis[Fact]):
         return self._derived(call, facts, body, is_body=True)
 
     def _derived(self, call: CallFacts, facts: list[Fact], derived: Derived, *, is_body: bool = False) -> Fact | None:
-        """The fact of a call by the definition or body of the function, or None if that is undecided."""
+        """The fact of a call by the definition or body of the function; None if undecided."""
         if all(fact.degree is Degree.CONSTANT for fact in facts):
             return Fact(Degree.CONSTANT)
         positions = self._bound(call, derived)
@@ -332,7 +332,7 @@ class _InterpretationRun(Analysis[Fact]):
         if degree is Degree.UNKNOWN:
             return None
         if is_body and degree is not Degree.LINEAR and (self.operators.is_known(name) or is_conventional(name)):
-            # nonlinear terms may cancel, according to the book or the name; otherwise the body is reported
+            # nonlinear terms cancel according to the book or the name; otherwise the body itself is reported
             return None
         if degree not in (Degree.NONLINEAR, Degree.AFFINE):
             return Fact(degree, _seeds_of(facts))
@@ -352,11 +352,11 @@ class _InterpretationRun(Analysis[Fact]):
         )
 
     def _note_culprits(self, call: CallFacts, facts: list[Fact], output: Polynomial, positions: dict[str, int]) -> None:
-        """Record the nonlinear parts of the values that a defined function returns."""
+        """Record the nonlinear parts of a defined function's values."""
         terms: list[tuple[Expr, Fact]] = []
         is_sure = any(term.is_sure for term in output.terms)
         for term in output.terms:
-            # where flags decide about all terms, the value is zero or one of these
+            # if flags decide about all terms, the value is zero or one of them
             if term.is_sure or not is_sure:
                 factors, divisors = (
                     [
@@ -403,7 +403,7 @@ class _InterpretationRun(Analysis[Fact]):
             return _opaque(facts)
         total = self._sum(call.node, terms)
         if any(fact.degree not in (Degree.CONSTANT, Degree.ZERO) for fact in unmatched):
-            # a seed passed as a mask, index or the like
+            # a seed passed as a mask or index
             return Fact(Degree.UNKNOWN, _seeds_of(facts))
         return total
 
@@ -436,18 +436,18 @@ class _InterpretationRun(Analysis[Fact]):
             return Fact(Degree.LINEAR if is_conventional(call.name) else Degree.UNKNOWN, seeds)
         for role, fact in zip(roles, facts, strict=True):
             if role is ParameterRole.PRIMAL and fact.degree.has_seed:
-                # a tangent for a primal: swapped arguments, which another rule reports
+                # swapped tangent and primal, which another rule reports
                 return Fact(Degree.UNKNOWN, seeds)
         directed = []
         undirected = []
         seen: set[str] = set()
         for argument, role, fact in zip(call.arguments, roles, facts, strict=True):
-            # with other parameter names, a seed that is passed unchanged is passed correctly
+            # if parameters have other names, an unchanged seed is assumed to be passed correctly
             bare = seed_of(argument.node, self._seeds)
             if role is ParameterRole.TANGENT or (bare is not None and bare not in seen):
                 directed.append((argument.node, fact))
             elif role is ParameterRole.GRADIENT:
-                # a double backward takes "gO", an argument of the forward operator and not a seed
+                # a double backward takes "gO", which is an argument of the forward operator and not a seed
                 if fact.degree.has_seed:
                     directed.append((argument.node, fact))
             elif fact.degree.has_seed:
@@ -488,7 +488,7 @@ class _InterpretationRun(Analysis[Fact]):
         return merged(parts)
 
     def _aliases(self, call: CallFacts, facts: list[Fact]) -> frozenset[str]:
-        """The variables whose memory the value of a call may share."""
+        """The variables whose memory a call's value may share."""
         shared = _aliases(call, facts)
         for body in self.operators.bodies(call):
             names = self.operators.derived_of(body).parameters
@@ -498,11 +498,11 @@ class _InterpretationRun(Analysis[Fact]):
         return shared
 
     def _only_metadata(self, call: CallFacts) -> frozenset[int]:
-        """The positions of arguments whose values do not matter, by the definition of the callee."""
+        """The positions of arguments of which only metadata is read, by the callee's definition."""
         derived = self.operators.derived(call.name)
         if derived is None or not derived.only_metadata:
             return frozenset()
-        # without headers the helper is assumed to be the defined one: at worst a dependence is underestimated
+        # without headers, assume the defined helper: at worst a dependence is underestimated
         positions = argument_positions(call, derived, is_same=call.function is None)
         return frozenset(at for name, at in (positions or {}).items() if name in derived.only_metadata)
 
@@ -530,12 +530,12 @@ def _seeds_of(facts: Iterable[Fact]) -> frozenset[str]:
 
 
 def _beside(facts: Collection[Fact], degree: Degree = Degree.UNKNOWN) -> Fact:
-    """The seeds and the dependence of several operands."""
+    """The seeds and dependences of several operands."""
     return Fact(degree, _seeds_of(facts), merged([fact.dependence for fact in facts]))
 
 
 def _joined(facts: Iterable[Fact]) -> Fact:
-    """The seeds and dependence of several operands, and the degree of a list of them."""
+    """The seeds and dependences of several operands, and the degree of their list."""
     facts = tuple(facts)
     degrees = {fact.degree for fact in facts} - {Degree.ZERO, Degree.CONSTANT}
     degree = Degree.CONSTANT if not degrees else degrees.pop() if len(degrees) == 1 else Degree.UNKNOWN
@@ -543,7 +543,7 @@ def _joined(facts: Iterable[Fact]) -> Fact:
 
 
 def _collected(facts: Iterable[Fact]) -> Fact:
-    """Several values in a list or tuple. A constant next to a seed is not a sum."""
+    """The fact of several values in a list or tuple; a constant beside a seed is not a sum."""
     facts = tuple(facts)
     degrees = {fact.degree for fact in facts} - {Degree.ZERO}
     if len(degrees) > 1:

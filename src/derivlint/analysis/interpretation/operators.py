@@ -1,4 +1,4 @@
-"""Degrees of operators and helpers: from the operator book, from bodies of helpers, from declarations of the file."""
+"""Degrees of operators and helpers: from the operator book, bodies of helpers, and declarations in the file."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ VIEWS = Book.by_hand("returns-view")
 #: Functions that may return their first argument itself.
 MAY_RETURN_ARGUMENT = Book.by_hand("may-return-argument")
 
-#: Methods and functions that only read the metadata of their second argument.
+#: Functions that read only the metadata of their second argument.
 LIKE_SECOND = Book.by_hand("like-second")
 
-#: Functions whose result only depends on the sizes and type of their argument.
+#: Functions whose result depends only on the sizes and dtype of their argument.
 LIKE_FIRST = Book.by_hand("like-first")
 
 
-#: Operators that are linear in none of their arguments.
+#: Operators that are nonlinear in all arguments.
 NONLINEAR = Book.by_hand("nonlinear")
 
-#: Helpers that only read the metadata of an argument: they return zeros like it, or its sizes.
+#: Helpers that read only metadata of an argument: they return zeros like it, or its sizes.
 SHAPE_HELPERS = Book.by_hand("reads-metadata")
 
 
 def _nothing(name: str) -> None:
-    """Nothing is declared."""
+    """Declare nothing."""
 
 
 class OperatorDegrees:
     """Facts about the operators of one file."""
 
     def __init__(self, model: Model, declared_linear: Callable[[str], Polynomial | None] = _nothing) -> None:
-        """Create the facts.
+        """Make the facts.
 
         Args:
             model: the file.
-            declared_linear: the declaration in the file for an operator without table entry and definition.
+            declared_linear: returns the file's declaration for an operator without table entry and definition, or None.
         """
         self._model = model
         self._declared_linear = declared_linear
@@ -63,7 +63,7 @@ class OperatorDegrees:
         self._sizes: dict[HelperBody, SizeFunction | None] = {}
 
     def bodies(self, call: CallFacts) -> tuple[HelperBody, ...]:
-        """The bodies of the functions that may be called: those with the name and number of parameters."""
+        """The bodies of the functions that may be called: with this name and number of parameters."""
         helper_bodies = self._model.natives.bodies
         callee = call.node.callee
         if helper_bodies is None or not isinstance(callee, Name) or callee.parts[0].identifier in NAMESPACES:
@@ -75,12 +75,12 @@ class OperatorDegrees:
         )
 
     def sizes(self, call: CallFacts) -> SizeFunction | None:
-        """The sizes of a called helper's value by its body, or None if unknown."""
+        """The sizes of a called helper's result by its body, or None if unknown."""
         bodies = self.bodies(call)
         if len(bodies) != 1:
             return None
         if bodies[0] not in self._sizes:
-            # few files are in a checkout with bodies
+            # imported late: few files are in a checkout with bodies
             from derivlint.bodies.sizes import body_sizes
 
             (definition,) = self._definitions(call.spelling, {bodies[0]})
@@ -120,7 +120,7 @@ class OperatorDegrees:
         return derived
 
     def by_body(self, call: CallFacts) -> Derived | None:
-        """The facts derived from the body of a called function, or None if unknown or different among overloads."""
+        """The facts derived from a called function's body, or None if unknown or different among overloads."""
         candidates = [self.derived_of(body) for body in self.bodies(call)]
         return (
             candidates[0]
@@ -129,14 +129,14 @@ class OperatorDegrees:
         )
 
     def polynomial(self, name: str) -> Polynomial | None:
-        """An operator as a polynomial, by its base name, or None if unknown."""
+        """The polynomial of an operator by base name, or None if unknown."""
         polynomial = polynomials().get(name)
         if polynomial is None and name not in NONLINEAR and self.derived(name) is None:
             polynomial = self._declared_linear(name)
         return polynomial
 
     def derived(self, name: str) -> Derived | None:
-        """The facts derived from a definition, or None if there is none or the tables have the function."""
+        """The facts derived from a definition; None without one, or if a table has the function."""
         if name not in self._derived:
             self._derived[name] = None if name in polynomials() or name in NONLINEAR else derived(name)
         return self._derived[name]
@@ -146,22 +146,22 @@ class OperatorDegrees:
         return self.polynomial(name) is not None or name in NONLINEAR or self.derived(name) is not None
 
     def is_nonlinear(self, name: str) -> bool:
-        """Whether an operator is known to be linear in none of its arguments."""
+        """Whether an operator is known to be nonlinear in all arguments."""
         return name in NONLINEAR
 
     def ignores_value(self, name: str, parameter: str) -> bool:
-        """Whether a function only reads the metadata of an argument: its entry gives it the gradient 0."""
+        """Whether a function reads only metadata of an argument: its entry gives it the gradient 0."""
         return name in SHAPE_HELPERS or parameter in self._model.fact(_without_gradient, name)
 
     def is_unexplained(self, name: str) -> bool:
-        """Whether it is an operator that is not known to read values; some only use sizes."""
+        """Whether it is an operator not known to read values; some use only sizes."""
         if not is_conventional(name) or name in polynomials() or self.derived(name) is not None:
             return False
         return bool(self._model.natives.with_base(name))
 
 
 def linear_parameters(body: HelperBody) -> tuple[str, ...]:
-    """The parameters in which a helper is linear by its body, each with the others constant."""
+    """The parameters in each of which a helper is linear by its body."""
     if not body.derived:
         return ()
     ((_, derived),) = read_derived(body.derived)
@@ -173,7 +173,7 @@ def linear_parameters(body: HelperBody) -> tuple[str, ...]:
 
 @file_fact
 def _without_gradient(model: Model, name: str) -> tuple[str, ...]:
-    """The arguments to which entries of an operator give the gradient 0."""
+    """The arguments with gradient 0 in entries of an operator."""
     infos = (body.info for entry in model.entries_in(BY_BASE, name) for body in entry.bodies)
     zero = (derivative for info in infos if info is not None for derivative in info.derivatives if is_zero(derivative))
     return tuple(dict.fromkeys(argument for derivative in zero for argument in derivative.var_names))

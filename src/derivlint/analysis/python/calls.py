@@ -1,4 +1,4 @@
-"""Keyword arguments, by the positions of the parameters that they name."""
+"""Keyword arguments, reordered by the positions of their parameters."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from derivlint.cpp.declarations.declaration import Function
 from derivlint.schema import NativeFunctions
 
-#: The parameter of C++ that stands for several of Python.
+#: The C++ parameter that replaces several Python parameters.
 OPTIONS = "options"
 _OPTION_NAMES = ("dtype", "layout", "device", "pin_memory")
-#: Keywords that mean the same parameter.
+#: Synonyms of parameter names.
 _SYNONYMS = {"axis": "dim", "input": "self", "keepdims": "keepdim", "x": "self", "y": "other"}
 
 
 def positional(
     natives: NativeFunctions, functions: Sequence[Function], plain: Sequence[str], keywords: Mapping[str, str]
 ) -> Iterator[tuple[list[str], bool]]:
-    """The arguments by position, for each overload that has parameters of these names, and whether some are filled in.
+    """The positional arguments for each overload with parameters of these names, and whether some are defaults.
 
     Args:
-        natives: the operators, which know the defaults of parameters.
+        natives: the operators, for defaults of parameters.
         functions: the overloads.
-        plain: the arguments without keyword.
-        keywords: the arguments with keyword.
+        plain: the positional arguments.
+        keywords: the keyword arguments.
     """
     seen: set[tuple[str, ...]] = set()
     for function in functions:
@@ -56,7 +56,7 @@ def _position(name: str, names: Sequence[str]) -> int | None:
 
 
 def _grouped(keywords: Mapping[str, str], names: Sequence[str]) -> Mapping[str, str]:
-    """The keywords with those of tensor options as one."""
+    """Group the keywords of tensor options to one."""
     options = {name: value for name, value in keywords.items() if name in _OPTION_NAMES and name not in names}
     if not options or OPTIONS not in names:
         return keywords
@@ -69,7 +69,7 @@ _DEFAULTS = {"None": "std::nullopt", "True": "true", "False": "false", "Mean": "
 
 
 def _default(natives: NativeFunctions, function: Function, parameter: str) -> str | None:
-    """The default of a parameter in C++."""
+    """The default value of a parameter in C++."""
     base = function.name.removesuffix("_symint")
     for native in natives.with_base(base):
         for argument in native.schema.arguments.flat_all:

@@ -1,4 +1,4 @@
-"""The notations of Python that C++ does not have, by the kind of a part."""
+"""Python notations that C++ lacks, by kind of part."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from derivlint.operators.common_mistakes import notations
 
 
 class Notation(Struct, frozen=True):
-    """A notation of Python.
+    """A Python notation.
 
     Attributes:
         message: the fact about C++.
-        start: the beginning of its sign.
+        start: the start of its sign.
         end: the end of its sign.
         parts: the operands of the templates.
-        templates: the ways to write it in C++, best first; empty if there are none.
-        misread: whether C++ reads it as something else, which compiles.
-        is_called: whether it has no type of its own: the name of a function that is called, several arguments.
-        is_guess: whether the templates may not be what is meant.
+        templates: the C++ equivalents, best first; possibly none.
+        misread: whether it compiles with another meaning in C++.
+        is_called: whether it has no type of its own: a called function's name, several arguments.
+        is_guess: whether the templates are a guess.
         hint: the cure if there is no template.
     """
 
@@ -45,9 +45,9 @@ class Context(Struct, frozen=True):
     Attributes:
         text: the formula.
         variables: the names of variables.
-        flags: the variables of type ``bool?`` that are tested as a whole.
+        flags: the variables of type ``bool?`` that the formula tests.
         n_values: the number of values of the formula.
-        parents: the parts around it, outermost first.
+        parents: the enclosing parts, outermost first.
     """
 
     text: str
@@ -58,12 +58,12 @@ class Context(Struct, frozen=True):
 
     @property
     def parent(self) -> Part | None:
-        """The innermost part around it."""
+        """The innermost enclosing part."""
         return self.parents[-1] if self.parents else None
 
 
 def notation_of(part: Part, context: Context) -> Notation | None:
-    """The notation of a part, or None if C++ has it as well."""
+    """The notation of a part, or None if C++ has it too."""
     read = _READERS.get(part.kind)
     return read(part, context) if read is not None else None
 
@@ -105,7 +105,7 @@ def _operator(part: Part, _: Context) -> Notation | None:
 
 
 def _starred(part: Part, context: Context) -> Notation | None:
-    """``f(*sizes)`` and ``f(*[a, b])``; with another operator it is one of C++ as well."""
+    """The notation of ``f(*sizes)`` and ``f(*[a, b])``."""
     parent, (value,) = context.parent, part.children
     if part.text != "*":
         return _operator(part, context)
@@ -126,7 +126,7 @@ def _chain(part: Part, context: Context) -> Notation:
 
 
 def _joined(comparisons: Sequence[str], sign: str, context: Context) -> tuple[str, ...]:
-    """Comparisons of numbers or of tensors together, in parentheses where there are none."""
+    """Translate chained comparisons of numbers or tensors, with parentheses where needed."""
     together = f" {sign} ".join(comparisons), f" {sign[0]} ".join(f"({item})" for item in comparisons)
     parent = context.parent
     if parent is None or parent.kind in ("parentheses", "if", "conditional"):
@@ -163,7 +163,7 @@ def _name(part: Part, context: Context) -> Notation | None:
 
 
 def _is_condition_of(part: Part, parents: Sequence[Part]) -> bool:
-    """Whether a part is a condition, or a part of one."""
+    """Whether a part is a condition or part of one."""
     for parent in reversed(parents):
         if parent.text in ("not", "!", "and", "or", "&&", "||"):
             return True
@@ -176,7 +176,7 @@ def _is_condition_of(part: Part, parents: Sequence[Part]) -> bool:
 
 
 def _module(part: Part, context: Context) -> tuple[Part, tuple[str, ...], str] | None:
-    """The module that a name with members begins with, its namespace in C++, and the rest, or None."""
+    """The module of a dotted name, its C++ namespace, and the rest of the name; or None."""
     names = part.dotted.split(".")
     if len(names) < 2 or names[0] in context.variables:
         return None
@@ -249,7 +249,7 @@ def _call(part: Part, context: Context) -> Notation | None:
         owner = context.text[callee.children[0].end : callee.end]
         message = f'"{callee.text}" takes one list of numbers in C++'
         templates = tuple(f"{{0:p}}{owner}{ending}({{{{{listed}}}}})" for ending in ("_symint", ""))
-        # C++ takes "expand(2, 3)" for a list of one number and a flag
+        # C++ reads "expand(2, 3)" as a size and a flag
         misread = callee.text == "expand" and arguments[-1].kind in ("index", "number", "unary")
         sizes = _at(callee, message, templates, (*callee.children, *arguments), misread=misread)
         return sizes if _module(callee, context) is None else None
@@ -277,7 +277,7 @@ def _bracketed(part: Part, context: Context) -> Notation | None:
     is_result = all(parent.kind in ("if", "conditional") for parent in context.parents)
     is_value = is_argument or (is_result and len(part.parts) == context.n_values)
     if part.kind == "tuple" and part.parts and not is_value:
-        # "(a, b)" may as well be b
+        # "(a, b)" may mean b
         return None
     listed = ", ".join(f"{{{index}}}" for index in range(len(part.parts)))
     if part.kind == "list":
@@ -304,7 +304,7 @@ def _string(part: Part, context: Context) -> Notation | None:
     if part.kind == "string" and "f" in prefix.lower() and "{" in inside:
         return replace(_at(part, "C++ has no f-strings", (), ()), hint="write a text without values in it")
     devices = _templates("string", inside)
-    # only as an argument is it known what a text is for
+    # the meaning of a string is only known for arguments
     inside = inside.replace("{", "{{").replace("}", "}}").replace('"', '\\"') if quote == "'" else inside
     message = (
         "C++ writes strings in double quotes" if quote == "'" else f'C++ has no strings with "{prefix}" before them'
@@ -338,7 +338,7 @@ def _comprehension(part: Part, _: Context) -> Notation:
     return replace(_at(part, "C++ has no comprehensions", (), ()), hint=hint)
 
 
-#: Methods that tensors have in C++, too.
+#: Methods that tensors have in C++ too.
 _IN_BOTH = ("size", "item", "type", "stride", "is_floating_point")
 
 # ---- subscripts
@@ -377,7 +377,7 @@ def _index(part: Part, context: Context) -> Notation | None:
 
 
 def is_condition(part: Part) -> bool:
-    """Whether a part is a comparison, or the opposite of a mask."""
+    """Whether a part is a comparison, or a negated mask."""
     while part.kind == "parentheses":
         part = part.children[0]
     signs = ("<", ">", "<=", ">=", "==", "!=", "~")
@@ -385,7 +385,7 @@ def is_condition(part: Part) -> bool:
 
 
 def _subscripts(part: Part, base: Part, items: Sequence[Part]) -> Notation:
-    """Several subscripts, slices and the like: one method for each."""
+    """Translate several subscripts and slices, one method for each."""
     ellipses = [index for index, item in enumerate(items) if item.kind == "ellipsis"]
     first = ellipses[0] if ellipses else len(items)
     ahead, after = items[:first], items[first + 1 :]
@@ -408,7 +408,7 @@ def _subscripts(part: Part, base: Part, items: Sequence[Part]) -> Notation:
     shown = "slices" if any(item.kind == "slice" for item in items) else "subscripts like these"
     if len(items) == 1 and items[0].kind == "name":
         shown = '"None" in brackets'
-    # lists of sizes have a method "slice", but not what is saved of them
+    # size lists have a method "slice", but saved ones do not
     templates = tuple(dict.fromkeys((*_list_slices(items), *made)))
     return _at(part, f"C++ has no {shown}", templates, parts, misread=True)
 
@@ -426,7 +426,7 @@ def _list_slices(items: Sequence[Part]) -> Iterator[str]:
 
 
 def _subscript(item: Part, dim: int, parts: list[Part], symbolic: bool) -> tuple[str, bool]:
-    """The method for a subscript, and whether the dimension is gone then."""
+    """The method for a subscript, and whether it removes the dimension."""
     ending = "_symint" if symbolic else ""
     if item.kind == "name" and item.text == "None":
         return f".unsqueeze({dim})", False
