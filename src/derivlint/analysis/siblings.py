@@ -1,4 +1,4 @@
-"""Entries and operators that belong together: forms of one operator, and entries whose formulas are nearly the same."""
+"""Related entries and operators: forms of one operator, and entries with nearly equal formulas."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SELF_PRIMAL = "self" + PRIMAL
 
 
 class MainForm(Struct, frozen=True):
-    """The main form of an operator, which has no derivative although an entry gives another form one.
+    """The main form of an operator, which lacks a derivative although an entry gives one to another form.
 
     Attributes:
         entry: the entry of the other form.
         function: the main form.
-        is_inplace: whether the entry's form is the in-place one; else it is another overload.
+        is_inplace: whether the entry's form is the in-place one rather than another overload.
     """
 
     entry: Entry
@@ -34,10 +34,10 @@ class MainForm(Struct, frozen=True):
 
 
 def main_form_without_derivative(model: Model, entry: Entry) -> MainForm | None:
-    """The main form of an entry's operator, where nothing gives it a derivative.
+    """The main form of an entry's operator, if nothing gives it a derivative.
 
-    For an entry of an in-place operator that is the functional form, which PyTorch's generator does not serve with it;
-    for an entry of an overload with a name it is the overload without one, if the file is PyTorch's own as a whole.
+    The main form of an in-place operator is the functional one, to which the entry does not apply; that of a named
+    overload is the unnamed one, if the file is PyTorch's complete one.
     """
     if entry.function is None or not any(body.info is not None and body.info.has_derivatives for body in entry.bodies):
         return None
@@ -45,7 +45,7 @@ def main_form_without_derivative(model: Model, entry: Entry) -> MainForm | None:
     if function.has_composite_implicit_autograd_kernel or _needs_old_self(entry):
         return None
     if len(model.entries_for(function)) > 1:
-        # written for the wrong form, and for one that has an entry: that is reported at the second entry
+        # an entry for the wrong form, which has another entry: reported at the second entry
         return None
     if entry.function.is_inplace:
         signature = function.schema.signature(strip_default=True)
@@ -67,7 +67,7 @@ def main_form_without_derivative(model: Model, entry: Entry) -> MainForm | None:
 
 
 def _needs_old_self(entry: Entry) -> bool:
-    """Whether a forward formula needs the value that an in-place operator overwrites, which other rules report."""
+    """Whether a forward formula needs the overwritten value of an in-place operator, which other rules report."""
     if entry.function is None or not entry.function.is_inplace:
         return False
     for formula in entry.formulas:
@@ -82,7 +82,7 @@ def _needs_old_self(entry: Entry) -> bool:
 
 
 def _lacks(model: Model, function: NativeFunction) -> bool:
-    """Whether an operator needs a derivative and has none, without a declaration in the file."""
+    """Whether an operator needs a derivative and has none, and the file does not declare that."""
     if function.has_composite_implicit_autograd_kernel or not function.is_abstract:
         return False
     if model.book.is_declared_undifferentiable(function) or function.generated:
@@ -93,14 +93,14 @@ def _lacks(model: Model, function: NativeFunction) -> bool:
     return takes_tensors and returns_tensors and not match.infos and not match.problems
 
 
-#: Endings of the operators that belong to one operation.
+#: The suffixes of operators for parts of one operation.
 PARTS = ("_forward", "_double_backward", "_backward")
-#: How many operators with the same first word are evidence.
+#: The number of operators with the same first word that are evidence.
 ENOUGH = 3
 
 
 def _declarations(entry: Entry) -> Iterator[tuple[str, str]]:
-    """The arguments that an entry declares ``non_differentiable``, below the first word of its operator."""
+    """The arguments that an entry declares ``non_differentiable``, under the first word of its operator."""
     if entry.function is not None:
         operation = _operation(entry.function.canonical.name.base)
         declarations = [formula for formula in entry.formulas if formula.role is Role.NON_DIFFERENTIABLE]
@@ -108,22 +108,22 @@ def _declarations(entry: Entry) -> Iterator[tuple[str, str]]:
             yield f"{_first_word(operation)} {name}", operation
 
 
-#: Entries by the first word of the operator and the arguments that they declare; the value is the operation.
+#: The entries by first word of the operator and declared argument; the value is the operation.
 BY_DECLARATION: EntryIndex[str] = EntryIndex(f"{__name__}:BY_DECLARATION", _declarations)
 
 
 def declaring_sibling(model: Model, entry: Entry, argument: str, *, without_own: bool = True) -> Entry | None:
-    """The entry of a sibling operator that declares an argument of this name ``non_differentiable``.
+    """The entry of a sibling operator that declares an argument with this name ``non_differentiable``.
 
-    Siblings are overloads, the forward and backward operators of one operation, and those for other dimensions or
-    libraries; operators with the same first word are as well if both entries declare another argument, or if there are
-    three of them.
+    Siblings are overloads, forward and backward operators of one operation, and operators for other dimensions or
+    libraries. Operators with the same first word are siblings if both entries declare another argument, or if there are
+    three.
 
     Args:
         model: the file.
         entry: the entry without a key for the argument.
         argument: the name of the argument.
-        without_own: whether an entry that declares no argument itself has siblings.
+        without_own: whether an entry that declares no argument has siblings.
     """
     if entry.function is None:
         return None
@@ -143,7 +143,7 @@ def declaring_sibling(model: Model, entry: Entry, argument: str, *, without_own:
 
 
 def _operation(base: str) -> str:
-    """The name that operators for parts of one operation, other dimensions and other libraries share."""
+    """The name shared by operators for parts of one operation, other dimensions and other libraries."""
     name = common_name(base)[0].replace("Nd", "").removeprefix("<library>_").strip("_")
     for part in PARTS:
         name = name.removesuffix(part)
@@ -154,21 +154,21 @@ def _first_word(operation: str) -> str:
     return operation.partition("_")[0]
 
 
-#: Libraries and back ends that operators are named after; their entries are written alike.
+#: Libraries and back ends in operator names, whose entries are alike.
 VENDORS = words("cudnn miopen mps mkldnn npu")
 DIMENSIONS = ("1d", "2d", "3d")
-#: With how many earlier siblings a formula is compared; there are 15 at most, one for each library and dimension.
+#: The maximum number of earlier siblings to compare a formula with; PyTorch has at most 15.
 MAX_SIBLINGS = 32
 STRING = "STRING"
 
 
 class OddPart(Struct, frozen=True):
-    """The part that is the only difference between the formulas of two siblings.
+    """The only difference between the formulas of two siblings.
 
     Attributes:
         written: the later formula.
-        start: the offset of the part in it.
-        end: the offset of the end.
+        start: the start offset of the part.
+        end: the end offset of the part.
         sibling: the earlier formula.
         counterpart: the offsets of the corresponding part.
     """
@@ -181,17 +181,17 @@ class OddPart(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The part."""
+        """The text of the part."""
         return (self.written.text or "")[self.start : self.end]
 
     @property
     def sibling_text(self) -> str:
-        """The corresponding part."""
+        """The text of the corresponding part."""
         return (self.sibling.text or "")[slice(*self.counterpart)]
 
 
 def _family(entry: Entry) -> str | None:
-    """The key that an entry shares with those of sibling operators, or None if it has no siblings."""
+    """The key shared by entries of sibling operators, or None if there are none."""
     if entry.function is None or len(entry.bodies) != 1:
         return None
     name = entry.function.canonical.name
@@ -204,16 +204,16 @@ def _families(entry: Entry) -> Iterator[tuple[str, Nothing]]:
         yield family, ()
 
 
-#: Entries by the key that sibling operators share.
+#: The entries by the key that sibling operators share.
 BY_FAMILY: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_FAMILY", _families)
 
 
 def odd_parts(model: Model, entry: Entry) -> Iterator[OddPart]:
-    """The parts by which alone formulas of an entry differ from those of siblings, in file order.
+    """The parts that are the only difference between formulas of an entry and of siblings, in file order.
 
-    Siblings are called alike but for the number of dimensions (``max_pool2d``, ``max_pool3d``) or the library
-    (``cudnn_batch_norm``, ``miopen_batch_norm``). A number that says how many dimensions there are is not a difference.
-    A part is a token, or a call of a method or its argument that only one of them has: ``contiguous``.
+    The names of siblings differ only in the number of dimensions (``max_pool2d``, ``max_pool3d``) or the library
+    (``cudnn_batch_norm``, ``miopen_batch_norm``). Numbers of dimensions do not count as differences. A part is a token,
+    or a method call or argument that only one formula has, such as ``contiguous``.
     """
     family = _family(entry)
     if family is None or len(model.values_in(BY_FAMILY, family)) < 2:
@@ -235,7 +235,7 @@ def odd_parts(model: Model, entry: Entry) -> Iterator[OddPart]:
 
 
 def _formulas_of_family(model: Model, family: str) -> dict[str, dict[str, _Sibling]]:
-    """The formulas of sibling operators by key and by the name of the operator; of equal entries the first counts."""
+    """The formulas of sibling operators, by key and operator name; of equal entries the first counts."""
     by_key: dict[str, dict[str, _Sibling]] = {}
     for entry in model.entries_in(BY_FAMILY, family):
         assert entry.function is not None
@@ -254,7 +254,7 @@ def _name(entry: Entry) -> str:
 
 
 def common_name(name: str) -> tuple[str, str]:
-    """A name without library and dimensions, and the number of dimensions in it, ``""`` if there is none."""
+    """A name without library and dimensions, and its number of dimensions or ``""``."""
     dimensions = next((dimension for dimension in DIMENSIONS if dimension in name), "")
     if dimensions:
         name = name.replace(dimensions, "Nd")
@@ -263,7 +263,7 @@ def common_name(name: str) -> tuple[str, str]:
 
 
 class _Sibling:
-    """A formula of one of several operators that are called alike, and how many come earlier in the file."""
+    """A formula of a sibling operator, and the number of earlier ones in the file."""
 
     def __init__(self, formula: DerivativeFormula, dimensions: str, position: int) -> None:
         self.written = formula
@@ -272,11 +272,11 @@ class _Sibling:
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """The tokens that mean something; texts of messages do not."""
+        """The significant tokens; texts of messages do not count."""
         return [token for token in tokens(self.written.text or "") if token.type not in TRIVIA and token.type != STRING]
 
     def range(self, first: int, end: int) -> tuple[int, int]:
-        """The offsets of some tokens in the formula."""
+        """The range of tokens in the formula."""
         return self.tokens[first].start, self.tokens[end - 1].end
 
 
@@ -314,7 +314,7 @@ def _inserted(shorter: _Sibling, longer: _Sibling) -> tuple[tuple[int, int], tup
 
 
 def _is_same(token: Token, sibling: _Sibling, twin: Token, twins: _Sibling) -> bool:
-    """Whether two tokens are equal but for the library or the number of dimensions."""
+    """Whether two tokens are equal except for the library or the number of dimensions."""
     if token.text == twin.text:
         return True
     if token.text.isdecimal() and twin.text.isdecimal():

@@ -1,4 +1,4 @@
-"""Certain mistakes in the formulas of an entry: syntax, types, values that are not linear or refuted."""
+"""Certain mistakes in the formulas of an entry: syntax, types, nonlinearity, refuted values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Unsound(Struct, frozen=True):
         dispatch: the dispatch key of the formula.
         key: the key of the formula.
         kind: the kind of mistake.
-        facts: the details that distinguish it.
+        facts: the details that identify it.
     """
 
     dispatch: str
@@ -40,9 +40,9 @@ class Unsound(Struct, frozen=True):
 
 
 def unsound(model: Model, entry: Entry) -> Counter[Unsound]:
-    """The certain mistakes in the formulas of an entry, and how often each occurs."""
+    """Count the certain mistakes in the formulas of an entry."""
     mistakes = Counter(_read(model, entry))
-    # a formula is refuted once, at however many inputs
+    # count a refuted formula once, regardless of the number of inputs
     mistakes.update(dict.fromkeys(_refuted(model, entry), 1))
     return mistakes
 
@@ -88,13 +88,13 @@ def _problem(formula: DerivativeFormula, kind: MistakeKind, *facts: str) -> Unso
 
 
 def first_mistake(model: Model, entry: Entry, key: str) -> Unsound | None:
-    """The first certain mistake in the formula of an entry under a key; the analyses stop there."""
+    """The first certain mistake in the formula under a key; further analyses are skipped."""
     mistakes = (item for analysis in (_read, _refuted) for item in analysis(model, entry))
     return next((item for item in mistakes if item.key == key), None)
 
 
 def is_accepted(model: Model, formula: DerivativeFormula, text: str) -> bool:
-    """Whether another text in the place of a formula compiles, and numbers do not refute it."""
+    """Whether another text in place of a formula compiles and its values are not refuted."""
     probe = with_formula(model, formula.body, formula.key_text, text)
     if probe is None or len(probe.entries) != 1:
         return False
@@ -104,15 +104,15 @@ def is_accepted(model: Model, formula: DerivativeFormula, text: str) -> bool:
 def with_formula(
     model: Model, body: DispatchBody, key: str, text: str, *, alone: bool = False, narrow: bool = False
 ) -> Model | None:
-    """An entry, without the rest of its file, with another text under one key.
+    """Build an entry with another text under one key, outside its file.
 
     Args:
         model: the model of the file.
         body: the formulas of the entry for one dispatch key.
-        key: the key, which may be new.
+        key: the key, possibly a new one.
         text: the formula.
-        alone: whether the other formulas are left out as well.
-        narrow: whether operators that are generated from the entry's are left out.
+        alone: whether to omit the other formulas.
+        narrow: whether to omit operators generated from the entry's.
     """
     schema = body.entry.name
     if schema is None:

@@ -1,7 +1,7 @@
 """The formulas of an entry as typed syntax trees, the input of all analyses.
 
-The tree is that of the expression which the generated code evaluates: saved properties are variables in it
-(``self.sym_sizes()`` is ``self_sym_sizes``), and ``auto_linear`` and ``auto_element_wise`` are expanded.
+The trees are those of the expressions in generated code: saved properties are variables (``self.sym_sizes()`` is
+``self_sym_sizes``), and ``auto_linear`` and ``auto_element_wise`` are expanded.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from derivlint.source.lazy import cached_property, memoized
 
 
 class TypedFormula(Struct, eq=False, dict=True):
-    """A formula of an entry, typed where the generated code of the entry's own function evaluates it.
+    """A formula of an entry, typed as in the generated code of the entry's own function.
 
     Attributes:
         evaluation: the expression and its variables.
         formula: the expression, parsed.
         tree: its syntax tree.
-        values: the type of every expression in it; expressions that are not understood are missing.
-        callees: the function that each call calls, where it is known.
-        namespace: the namespace of unqualified functions, if they are not PyTorch's.
+        values: the type of each expression; unsupported expressions are missing.
+        callees: the called function of each call, if known.
+        namespace: the namespace of unqualified functions, if not PyTorch's.
     """
 
     evaluation: Evaluation
@@ -46,7 +46,7 @@ class TypedFormula(Struct, eq=False, dict=True):
 
     @staticmethod
     def of(evaluation: Evaluation, typed: Typed, namespace: str | None) -> TypedFormula:
-        """The formula of an evaluation that has been typed."""
+        """Make a formula of a typed evaluation."""
         typer = typed.typer
         return TypedFormula(evaluation, typed.formula, typed.tree, typer.found, typer.callees, namespace)
 
@@ -57,7 +57,7 @@ class TypedFormula(Struct, eq=False, dict=True):
 
     @cached_property
     def is_backward(self) -> bool:
-        """Whether it is a backward formula; else it is a forward formula."""
+        """Whether it is a backward formula rather than a forward formula."""
         return self.evaluation.mode is Mode.BACKWARD
 
     @property
@@ -67,21 +67,21 @@ class TypedFormula(Struct, eq=False, dict=True):
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The arguments or outputs that the key names."""
+        """The arguments or outputs in the key."""
         return frozenset(name.text for name in self.written.names)
 
     @cached_property
     def variables(self) -> frozenset[str]:
-        """The variables that the expression mentions."""
+        """The variables in the expression."""
         return frozenset(node.simple for node in self.nodes if isinstance(node, Name) and node.simple is not None)
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """Every node of the tree, parents first, in source order."""
+        """All nodes of the tree in source order, parents first."""
         return self.formula.nodes
 
     def type_of(self, node: Expr) -> CppType:
-        """The C++ type of an expression, ``UNKNOWN`` where it is not known."""
+        """The C++ type of an expression, or ``UNKNOWN``."""
         return self.values.get(node, UNKNOWN_VALUE).type
 
     @cached_property
@@ -89,28 +89,28 @@ class TypedFormula(Struct, eq=False, dict=True):
         return {}
 
     def call(self, node: Call) -> CallFacts | None:
-        """The name, function and arguments of a call, or None if the callee is neither a name nor a member."""
+        """The name, function and arguments of a call; None if the callee is neither a name nor a member."""
         if node not in self._calls:
             self._calls[node] = call_facts(node, self.callees.get(node), self.namespace)
         return self._calls[node]
 
     def source_of(self, node: Node | Word) -> str:
-        """Return the source text of a part of the expression, or the generated text if it is not in the source."""
+        """Return the source text of a part of the expression, or its generated text."""
         written = self.evaluation.written_range(node.start, node.end)
         if written is None:
             return self.text[node.start : node.end]
         return self.written.parsed.text[written[0] : written[1]]
 
     def span_of(self, node: Node | Word) -> Span:
-        """The span of a part of the expression; the whole value where it is generated."""
+        """The span of a part of the expression; of the whole formula if the part is generated."""
         written = self.evaluation.written_range(node.start, node.end)
         return self.written.value_span if written is None else self.written.range(*written)
 
 
 def typed_formulas(model: Model, entry: Entry) -> Iterator[TypedFormula]:
-    """The backward and forward formulas of an entry that its own function's generated code evaluates.
+    """The backward and forward formulas of an entry, as its own function evaluates them.
 
-    A formula under a key that makes no sense, or that is meant as another word, has no meaning.
+    Formulas under meaningless keys, and misspelt keywords, are skipped.
     """
     namespace = FRAMEWORK if model.natives.are_of_framework else None
     for evaluation in model.evaluations(entry):
@@ -121,13 +121,13 @@ def typed_formulas(model: Model, entry: Entry) -> Iterator[TypedFormula]:
             yield TypedFormula.of(evaluation, typed, namespace)
 
 
-#: The values that the kernel saves of a tangent, in addition to the tangent itself.
+#: The suffix of the kernel's variables for tangents that may be undefined.
 RAW = "_raw"
 
 
 @memoized
 def seed_names(formula: TypedFormula) -> frozenset[str]:
-    """The names of all gradients, or of all tangents, that are declared where a formula is evaluated."""
+    """The names of all gradients, or of all tangents, that are in scope of a formula."""
     variables = formula.evaluation.variables
     if formula.is_backward:
         info = formula.written.body.info
@@ -136,7 +136,7 @@ def seed_names(formula: TypedFormula) -> frozenset[str]:
     function = formula.written.entry.function
     if function is None:
         return frozenset()
-    # a name ending like a tangent is none if an argument or an output is called like that
+    # the name of an argument or output may end like that of a tangent
     taken = {*(binding.name for binding in function.arguments), *(output.name for output in function.outputs)}
     return frozenset(
         name
@@ -146,13 +146,13 @@ def seed_names(formula: TypedFormula) -> frozenset[str]:
 
 
 def dual_lists(formula: TypedFormula) -> frozenset[str]:
-    """The lists of tensors in a forward formula whose tangents the called functions unpack themselves."""
+    """The tensor lists in a forward formula whose tangents the called functions unpack."""
     info = formula.written.body.info
     return frozenset() if formula.is_backward or info is None else frozenset(packed_lists(info))
 
 
 def seed_of(node: Expr, names: frozenset[str]) -> str | None:
-    """The seed that an expression is: ``grad``, ``(grads[1])``, ``self_t``, or None if it is none."""
+    """The seed that an expression is, ``grad``, ``(grads[1])``, ``self_t``; or None."""
     node = unparenthesized(node)
     if isinstance(node, Name) and node.simple in names:
         return node.simple

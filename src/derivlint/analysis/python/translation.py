@@ -35,25 +35,25 @@ from derivlint.model.scope import undeclared_names, visible_names
 from derivlint.operators.common_mistakes import builtins
 from derivlint.source.lazy import cached_property
 
-#: The number of combinations of alternatives that are tried, and of those that the parts around them try.
+#: The maximum number of combinations of alternatives to try, and to pass to the enclosing part.
 MAX_COMBINED, MAX_KEPT = 16, 4
-#: How symbolic sizes end, and the functions that take them.
+#: The suffixes of symbolic sizes, and of functions that take them.
 SYMBOLIC, SYMINT = (".sym_sizes()", ".sym_strides()"), "_symint"
-#: Longer formulas are not translated.
+#: The maximum length of a formula to translate.
 MAX_LENGTH = 5_000
 
 
 class PythonSlip(Struct, frozen=True):
-    """A notation of Python in a formula.
+    """A Python notation in a formula.
 
     Attributes:
-        start: the beginning of its sign.
+        start: the start of its sign.
         end: the end of its sign.
         message: the fact about C++.
-        changed: the range of the formula that is written in another way.
-        text: the C++ for the range, or None if it is not known.
-        hint: the cure then.
-        is_certain: whether the formula with all translations has types, and values for its key.
+        changed: the range of the formula to replace.
+        text: the C++ for the range, or None if unknown.
+        hint: the cure if ``text`` is None.
+        is_certain: whether the formula with all translations is well typed and has a value for each name of its key.
     """
 
     start: int
@@ -66,7 +66,7 @@ class PythonSlip(Struct, frozen=True):
 
 
 class _Slip(Struct, eq=False):
-    """A notation with the range that it is written in."""
+    """A notation with the range to replace."""
 
     notation: Notation
     start: int
@@ -74,18 +74,18 @@ class _Slip(Struct, eq=False):
 
 
 class _Option(Struct, frozen=True):
-    """One way to write a part, with the C++ for each notation in it."""
+    """A way to write a part in C++, with the C++ for each notation in it."""
 
     text: str
     written: tuple[tuple[_Slip, str | None], ...] = ()
 
 
 class _NoNumberError(Exception):
-    """A template is for numbers, and this is none."""
+    """A template requires a number, and the operand is a tensor."""
 
 
 class _Written:
-    """The text of a part in a template: ``{0:p}`` puts it in parentheses where a method is called on it."""
+    """The text of a part in a template: ``{0:p}`` adds parentheses if a method is called on it."""
 
     def __init__(self, text: str, typing: FormulaTyping | None) -> None:
         self._text = text
@@ -109,7 +109,7 @@ class _Written:
         return type
 
 
-#: The expressions that templates put in parentheses.
+#: The expressions that need parentheses in templates.
 _BINDING = {
     "p": (Binary, Unary, Conditional, Cast, Lambda),
     "i": (Binary, Conditional),
@@ -121,7 +121,7 @@ _NUMBERS = _INTEGERS | {"double", "float", SCALAR.text, "SymInt", "SymFloat"}
 
 
 def _common(parts: Sequence[_Written]) -> str:
-    """The type of numbers together."""
+    """The common type of numbers."""
     types = {part.number for part in parts}
     if types <= _INTEGERS:
         return "int64_t"
@@ -129,7 +129,7 @@ def _common(parts: Sequence[_Written]) -> str:
 
 
 def _filled(template: str, options: Sequence[_Option], typing: FormulaTyping | None) -> str | None:
-    """A template with its parts, or None if it is for numbers and these are none."""
+    """Fill in a template; None if it requires numbers and the parts are not."""
     parts = [_Written(option.text, typing) for option in options]
     try:
         return template.format(*parts, t=_common(parts) if "{t}" in template else "")
@@ -138,7 +138,7 @@ def _filled(template: str, options: Sequence[_Option], typing: FormulaTyping | N
 
 
 def python_slips(model: Model, formula: DerivativeFormula) -> tuple[PythonSlip, ...]:
-    """The pieces of Python syntax in a formula, in source order."""
+    """The Python notations in a formula, in source order."""
     text = formula.text
     if text is None or not formula.is_expression or len(text) > MAX_LENGTH or not model.layout.cpp:
         return ()
@@ -152,14 +152,14 @@ def python_slips(model: Model, formula: DerivativeFormula) -> tuple[PythonSlip, 
     translator = _PythonTranslator(model, formula, flags, comments)
     slips = tuple(translator.slips(whole))
     if slips and translator.typing is None and not formula.parsed.problems:
-        # of what parses only names that nothing declares are certainly Python
+        # if the formula parses, only undeclared names are certainly Python
         undeclared = {name.word.start for name in undeclared_names(formula)}
         return tuple(slip for slip in slips if slip.start in undeclared)
     return slips
 
 
 def _flags(formula: DerivativeFormula) -> frozenset[str]:
-    """The arguments of type ``bool?`` whose values a formula does not read."""
+    """The ``bool?`` arguments whose values a formula does not read."""
     function = formula.entry.function
     if function is None:
         return frozenset()
@@ -177,7 +177,7 @@ def _is_refused(model: Model, formula: DerivativeFormula) -> bool:
 
 
 def _may_be_python(text: str, compiles: bool) -> bool:
-    """Whether a formula can have notations of Python: one that compiles only those that C++ reads in another way."""
+    """Whether a formula may contain Python; if it compiles, only notations with another meaning in C++."""
     if not compiles:
         return True
     before = ""
@@ -221,11 +221,11 @@ class _PythonTranslator:
 
     @cached_property
     def typing(self) -> FormulaTyping | None:
-        """The types of expressions in the place of the formula; most formulas have nothing that needs them."""
+        """The types of expressions in place of the formula, computed on demand."""
         return typing_of(self._model, self._formula) if has_sound_key(self._formula) else None
 
     def slips(self, whole: Part) -> Iterator[PythonSlip]:
-        """The notations of Python in the text, and its comments."""
+        """The Python notations and comments in the text."""
         options = self._of(whole, ())
         if len(options) > 1 and (typing := self.typing) is not None:
             options = sorted(options, key=lambda option: typing.problems(option.text, whole=True))
@@ -259,7 +259,7 @@ class _PythonTranslator:
     # ---- parts
 
     def _of(self, part: Part, parents: tuple[Part, ...]) -> list[_Option]:
-        """The ways to write a part, best first."""
+        """The ways to write a part in C++, best first."""
         if part not in self._known:
             self._known[part] = self._options(part, parents)
         return self._known[part]
@@ -300,12 +300,12 @@ class _PythonTranslator:
             return options[:MAX_KEPT]
         best = self._best(options[: 4 * MAX_COMBINED])
         if before and self.typing is not None and self.typing.problems(best[0].text) >= before:
-            # it is something else that is wrong
+            # the mistake is something else
             return self._as_it_is(part, inside)
         return best
 
     def _is_power(self, part: Part) -> bool:
-        """Whether ``x ^ 2`` is meant as a power: no one takes the bits of floating-point numbers."""
+        """Whether ``x ^ 2`` means a power: floating-point numbers have no bitwise operators."""
         if self.typing is None:
             return False
         base, _ = part.children
@@ -316,7 +316,7 @@ class _PythonTranslator:
 
     @cached_property
     def _integral(self) -> frozenset[str]:
-        """The variables that may be integral: arguments without derivative, and indices among the outputs."""
+        """The variables that may be integral: arguments without derivative, and outputs that are indices."""
         info, function = self._formula.body.info, self._formula.entry.function
         if info is None or function is None:
             return self._variables
@@ -326,7 +326,7 @@ class _PythonTranslator:
         return frozenset(arguments.union(output.name for output in outputs))
 
     def _as_it_is(self, part: Part, inside: tuple[Part, ...]) -> list[_Option]:
-        """The ways to write a part that C++ has as well."""
+        """The ways to write a part that C++ has too."""
         parts = part.children
         options: list[_Option] = []
         for chosen in self._chosen(parts, inside):
@@ -334,7 +334,7 @@ class _PythonTranslator:
             options.append(_Option(self._spliced(part, parts, texts), _all(chosen)))
             symbolic = {index for index, option in enumerate(chosen) if index and self._is_symbolic(option)}
             if part.kind == "call" and symbolic and self._callees(parts[0], f"{texts[0]}{SYMINT}"):
-                # a list of symbolic sizes needs another function
+                # symbolic sizes need another function
                 text = self._spliced(part, parts, [f"{texts[0]}{SYMINT}", *texts[1:]])
                 ranges = {(parts[index].start, parts[index].end) for index in symbolic}
                 written = tuple(
@@ -347,7 +347,7 @@ class _PythonTranslator:
         return self._best(options)
 
     def _is_symbolic(self, option: _Option) -> bool:
-        """Whether an argument is a list of symbolic sizes, of those that are written in another way."""
+        """Whether an argument is a translated list of symbolic sizes."""
         if option.text.endswith(SYMBOLIC):
             return True
         return bool(option.written) and self.typing is not None and "SymInt" in self.typing.type_of(option.text).text
@@ -357,7 +357,7 @@ class _PythonTranslator:
         return islice(product(*(self._of(part, parents) for part in parts)), MAX_COMBINED)
 
     def _best(self, options: list[_Option]) -> list[_Option]:
-        """The options with the fewest problems, without the parts around them."""
+        """The options with the fewest problems, regardless of enclosing parts."""
         by_text: dict[str, _Option] = {}
         for option in options:
             by_text.setdefault(option.text, option)
@@ -369,7 +369,7 @@ class _PythonTranslator:
         return [option for option, count in zip(unique, counts, strict=True) if count == least][:MAX_KEPT]
 
     def _spliced(self, part: Part, parts: Sequence[Part], texts: Sequence[str]) -> str:
-        """The source of a part with other texts for its children."""
+        """The source of a part with replaced children."""
         position = part.start
         pieces: list[str] = []
         for inner, text in zip(parts, texts, strict=True):
@@ -382,7 +382,7 @@ class _PythonTranslator:
         return "".join(pieces)
 
     def _between(self, start: int, end: int) -> str:
-        """The source in a range, with the comments of C++."""
+        """The source in a range, with comments in C++ notation."""
         text = ""
         for comment in self._comments:
             if start <= comment.start and comment.end <= end:
@@ -397,7 +397,7 @@ class _PythonTranslator:
     # ---- notations without templates
 
     def _walrus(self, part: Part, parents: tuple[Part, ...]) -> list[_Option]:
-        """``(y := x) * y``: the value in each place."""
+        """Translate ``(y := x) * y``: insert the value for each use."""
         assert part.token is not None
         value = self._of(part.children[1], (*parents, part))[0]
         text = f"{_Written(value.text, None):p}"
@@ -409,7 +409,7 @@ class _PythonTranslator:
         return [_Option(value.text, ((slip, value.text), *value.written))]
 
     def _called_lambda(self, part: Part, parents: tuple[Part, ...]) -> list[_Option]:
-        """``(lambda x: x * y)(z)``: the body with its arguments."""
+        """Translate ``(lambda x: x * y)(z)``: insert the arguments into the body."""
         callee, *arguments = part.children
         function = callee.children[0]
         *parameters, body = function.children
@@ -461,7 +461,7 @@ class _PythonTranslator:
                     if item.kind == "keyword"
                 )
                 options.append(_Option(call, (*written, *rest)))
-            # no parameter has the name: the position is a guess
+            # the name is unknown, so the position is a guess
             guessed = tuple(
                 (_Slip(replace(slip.notation, is_guess=True), slip.start, slip.end), by_name.get(item.text))
                 for item, slip in slips.items()
@@ -473,7 +473,7 @@ class _PythonTranslator:
         return self._best(options)
 
     def _are_keywords(self, arguments: Sequence[Part]) -> bool:
-        """Whether ``f(a = b)`` passes a keyword argument, and compares nothing."""
+        """Whether ``f(a = b)`` passes keyword arguments rather than comparing."""
         named = [item.kind in ("keyword", "unpacking") for item in arguments]
         if all(named[named.index(True) :]):
             return True
@@ -483,7 +483,7 @@ class _PythonTranslator:
         )
 
     def _callees(self, callee: Part, named: str) -> tuple[Function, ...]:
-        """The overloads of a function or method, by its name in C++."""
+        """The overloads of a function or method with a C++ name."""
         if self.typing is None:
             return ()
         name = named.rpartition("::")[2]

@@ -1,4 +1,4 @@
-"""The types of expressions in the place of a formula."""
+"""The types of expressions in place of a formula."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from derivlint.model.generated.evaluation import Evaluation, Mode, Origin
 from derivlint.model.scope import variables, visible_names
 from derivlint.operators.common_mistakes import notations
 
-#: So many expressions are typed for one formula; of more alternatives the first ones are taken.
+#: The maximum number of expressions to type for one formula; then the first alternatives count.
 MAX_TYPED = 200
-#: The number of problems of a text that does not parse.
+#: The number of problems that counts for a text that does not parse.
 UNREADABLE = 1000
 
 
 class FormulaTyping:
-    """Types expressions in the place of a formula."""
+    """Types expressions in place of a formula."""
 
     def __init__(self, model: Model, evaluation: Evaluation) -> None:
         self._model = model
@@ -29,7 +29,7 @@ class FormulaTyping:
         self._known: dict[str, int] = {}
 
     def problems(self, text: str, *, whole: bool = False) -> int:
-        """The number of problems of an expression, or of the formula as a ``whole``."""
+        """Count the problems of an expression, or of the ``whole`` formula."""
         if not whole and text in self._known:
             return self._known[text]
         self._typed += 1
@@ -54,7 +54,7 @@ class FormulaTyping:
         return count
 
     def _is_builtin(self, call: Call) -> bool:
-        """Whether a builtin function of Python is called that no header declares."""
+        """Whether a Python builtin is called that no header declares."""
         name = call.callee.simple if isinstance(call.callee, Name) else None
         if name is None or name not in notations().get(f"builtin/{len(call.args)}", {}):
             return False
@@ -82,9 +82,9 @@ class FormulaTyping:
 
 
 def typing_of(model: Model, formula: DerivativeFormula) -> FormulaTyping | None:
-    """The typing for the place of a formula, or None if its entry is not understood."""
+    """Make the typing for a formula; None if its entry does not resolve."""
     names = visible_names(formula)
-    # a formula that uses all variables has all of them
+    # a call with all variables as arguments, so that all are in scope
     probe = with_formula(model, formula.body, formula.key_text, f"f({', '.join(names)})") if names else None
     if probe is None:
         return None

@@ -1,7 +1,7 @@
-"""Backward and forward formulas against each other, for operators without a reference.
+"""Comparison of backward with forward formulas, for operators without a reference.
 
-Whatever the operator is, the vector-Jacobian product of its backward formula and the Jacobian-vector product of its
-forward formula belong to one Jacobian: Re(conj(g) jvp(t)) = Re(conj(vjp(g)) t) for all g and t.
+The vector-Jacobian product of the backward formula and the Jacobian-vector product of the forward formula have the same
+Jacobian: Re(conj(g) jvp(t)) = Re(conj(vjp(g)) t) for all g and t.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from derivlint.schema import NativeFunction
 def contradictions(
     analyses: FormulaAnalyses, body: DispatchBody, differentiability: Differentiability
 ) -> Iterator[Disagreement]:
-    """Find the forward formulas of a dispatch key that contradict a backward formula, without a reference operator.
+    """Find the forward formulas that contradict a backward formula.
 
-    Only for operators with one output; formulas that use it are skipped, since its value is not known.
+    Only for operators with one output; formulas that use it are skipped, since its value is unknown.
     """
     signature = signature_of(differentiability)
     if len(signature.outputs) != 1 or signature.is_inplace:
@@ -75,7 +75,7 @@ def _slopes(
     name: str,
     number: int,
 ) -> tuple[Value, Value]:
-    """The slope of the operator for one argument, as the backward and as the forward formula has it."""
+    """The slope of the operator in one argument, by the backward and by the forward formula."""
     output = signature.outputs[0]
     gradient = seed_value(number, 0, is_complex=False)
     environments = [signature.backward(arguments, {}, {output: factor * gradient}) for factor in (1, -2)]

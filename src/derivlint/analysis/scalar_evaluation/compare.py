@@ -1,8 +1,7 @@
-"""Compares formulas with the derivatives of the operator, and backward with forward formulas.
+"""Comparison of formulas with derivatives of the operator on one-element tensors.
 
-A loss is real: its gradient for a complex number z is the gradient for the real part plus i times the one for the
-imaginary part, PyTorch's convention. With the gradient g of the output w, that is Re(conj(g) dw/dx) + i Re(conj(g)
-dw/dy).
+PyTorch's convention for complex numbers: the gradient of a real loss by z = x + iy is that by x plus i times that by y.
+With the gradient g of the output w, it is Re(conj(g) dw/dx) + i Re(conj(g) dw/dy).
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ from derivlint.operators.shapes.sizes import is_broadcasting
 from derivlint.schema import NativeFunction
 from derivlint.source.lazy import cached_property
 
-#: The relative difference from which on numbers count as different.
+#: The minimum relative difference of different numbers.
 DIFFERENT = 1e-3
-#: The number of points at which a formula must be wrong.
+#: The number of points at which a formula must be wrong to be reported.
 WITNESSES = 1
-#: The number of points of each kind at which a formula is evaluated.
+#: The number of points of each kind at which a formula is compared.
 ENOUGH = {NumberKind.REAL: 6, NumberKind.COMPLEX: 2, NumberKind.MIXED: 4}
 #: The number of points at which a formula must be infinite to count as finite nowhere.
 NEVER = 3
 #: The number of points for operators that only move elements,
 ENOUGH_OF_IDENTITY = 2
-#: and for operators that are not elementwise, which are compared on small tensors as well.
+#: and for operators that are not elementwise, which are also compared on small tensors.
 ENOUGH_OF_SEVERAL = 3
-#: The number of points without a known value after which a formula is abandoned.
+#: The number of consecutive points without a known value after which a formula is abandoned.
 PATIENCE = 4
 DTYPE = "dtype"
 #: Operators that accept real and complex tensors together.
@@ -56,10 +55,10 @@ class Disagreement(Struct, frozen=True):
         formula: the formula.
         name: the argument whose gradient, or the output whose tangent is wrong.
         at: arguments and the gradient or the tangent.
-        expected: the right value.
+        expected: the correct value.
         actual: the value of the formula.
-        contradicted: the formula that it contradicts, or None if that is the operator itself.
-        is_undefined: whether the formula gives an undefined tensor, which is zero.
+        contradicted: the contradicted formula, or None for the operator itself.
+        is_undefined: whether the value is an undefined tensor, which counts as zero.
     """
 
     formula: TypedFormula
@@ -72,7 +71,7 @@ class Disagreement(Struct, frozen=True):
 
 
 class NotFinite(Struct, frozen=True):
-    """A formula that is infinite or not a number.
+    """A formula whose value is infinite or NaN.
 
     Attributes:
         formula: the formula.
@@ -88,7 +87,7 @@ def differ(expected: Value, actual: Value) -> bool:
     try:
         return bool(abs(expected - actual) > DIFFERENT * max(abs(expected), abs(actual), 1e-3))
     except OverflowError:
-        # the absolute value of a complex number may overflow although both parts are finite
+        # the absolute value of a finite complex number may overflow
         return False
 
 
@@ -99,12 +98,12 @@ class FormulaCheck(Struct):
         formula: the formula.
         names: the arguments or outputs of its key.
         evaluate: the formula as a function.
-        known_points: the number of points of one kind at which its value is known.
+        known_points: the number of points of the current kind at which its value is known.
         unknown_points: the number of consecutive points at which it is unknown.
         doubts: the number of points of all kinds at which it is unknown.
-        compared: the number of points of each kind at which its value is known.
+        compared: the number of points at which its value is known, by kind.
         witnesses: the points at which it is wrong.
-        infinite: the points at which it is not finite though the operator has a derivative.
+        infinite: the points at which it is not finite although the operator has a derivative.
     """
 
     formula: TypedFormula
@@ -145,20 +144,20 @@ class Point(Struct, frozen=True, dict=True):
 
     @cached_property
     def gradients(self) -> Values:
-        """Gradients of the outputs whose gradients are used.
+        """The gradients of the outputs whose gradients are used.
 
         Raises:
-            UnknownValueError: one of these is not known.
+            UnknownValueError: one of them is unknown.
         """
         return self.seeds(self.number, is_backward=True)
 
     @cached_property
     def tangents(self) -> Values:
-        """Tangents of the given arguments."""
+        """The tangents of these arguments."""
         return self.seeds(self.number, is_backward=False)
 
     def seeds(self, number: int, *, is_backward: bool) -> Values:
-        """The gradients or tangents at the point of a number."""
+        """The gradients or tangents with a number."""
         if is_backward:
             values, names = self.outputs, [name for name in self.signature.differentiable if name in self.used]
             if not all(name in values for name in names):
@@ -188,7 +187,7 @@ class Point(Struct, frozen=True, dict=True):
         return self.signature.backward(self.arguments, self.outputs, seeds)
 
     def slope(self, name: str, direction: Value, certain: bool) -> dict[str, Value]:
-        """The derivatives of the outputs when one argument moves."""
+        """The derivatives of the outputs by one argument, along a direction."""
         key = (name, direction, certain)
         derivatives = self.slopes.get(key)
         if derivatives is None:
@@ -217,7 +216,7 @@ class Point(Struct, frozen=True, dict=True):
 
 
 def wrong_formulas(checks: Iterable[FormulaCheck]) -> Iterator[Disagreement]:
-    """The formulas of a dispatch key that contradict the operator's own value, each once."""
+    """The formulas of a dispatch key that contradict the operator, each once."""
     for check in checks:
         if check.witnesses is not None and len(check.witnesses) >= WITNESSES:
             yield check.witnesses[0]
@@ -226,7 +225,7 @@ def wrong_formulas(checks: Iterable[FormulaCheck]) -> Iterator[Disagreement]:
 def finite_nowhere(function: NativeFunction, checks: Iterable[FormulaCheck]) -> Iterator[NotFinite]:
     """The formulas that are not finite at any point, each once.
 
-    An operator on several elements may well be finite for more than one of them.
+    An operator of several elements may be finite for larger tensors.
     """
     if not is_broadcasting(function.name.base.removeprefix(FOREACH)):
         return
@@ -243,7 +242,7 @@ def compared(
     differentiability: Differentiability,
     reference: ReferenceOperator,
 ) -> Sequence[FormulaCheck]:
-    """Compare the formulas of a dispatch key with the operator's own value at all points at which both are known."""
+    """Compare the formulas of a dispatch key with the operator, at all points at which both are known."""
     function = differentiability.function
     signature = signature_of(differentiability)
     checks = formula_checks(formulas, with_automatic=True)
@@ -288,7 +287,7 @@ def kinds_of(model: Model, function: NativeFunction) -> tuple[NumberKind, ...]:
         not book.takes_complex(function)
         or any(argument.name == DTYPE for argument in function.schema.arguments.flat_non_out)
     ):
-        # with a type for its real result, such an operator refuses complex numbers
+        # operators with a dtype for a real result reject complex numbers
         return (NumberKind.REAL,)
     if not holds_for(model.natives):
         return (NumberKind.REAL,)
@@ -319,7 +318,7 @@ def _judge(check: FormulaCheck, point: Point) -> None:
 
 def _not_finite_at(check: FormulaCheck, point: Point) -> tuple[tuple[str, Value], ...] | None:
     """The arguments and seeds at which a formula is not finite, or None if the operator has no derivative there."""
-    # the same at all points
+    # the same seeds at all points
     seeds = point.seeds(0, is_backward=check.formula.is_backward)
     judged = point.signature.inputs if check.formula.is_backward else point.signature.differentiable
     right_value = point.gradient if check.formula.is_backward else point.tangent
@@ -333,10 +332,10 @@ def _not_finite_at(check: FormulaCheck, point: Point) -> tuple[tuple[str, Value]
 
 
 def linear_value(check: FormulaCheck, environment: Values, opposite: Values) -> tuple[Value, ...]:
-    """The value of a linear formula: at minus two times the seeds it must be minus two times the value.
+    """The value of a formula, which must be linear: with minus two times the seeds, it is minus two times as large.
 
     Raises:
-        UnknownValueError: it is not linear, which is reported elsewhere, or unknown.
+        UnknownValueError: it is unknown, or not linear, which is reported elsewhere.
     """
     count = len(check.names)
     values = components(check.evaluate, environment, count)
@@ -347,17 +346,17 @@ def linear_value(check: FormulaCheck, environment: Values, opposite: Values) -> 
 
 
 def _wrong(check: FormulaCheck, point: Point) -> Disagreement | None:
-    """The disagreement of a formula with its operator, for a single seed if that suffices."""
+    """The disagreement of a formula with its operator, with a single seed if possible."""
     formula, joined = check.formula, point.signature.joined
     if not formula.is_backward and not any(name.endswith(TANGENT) or name in joined for name in formula.variables):
-        # another rule reports that it has no tangent
+        # another rule reports the missing tangent
         raise UnknownValueError
     seeds = point.seeds_for(formula)
     disagreement = _differs(check, point, seeds)
     if disagreement is None:
         return None
     for name in seeds:
-        # the seed 1 alone is easier to read
+        # a single seed of 1 is easier to read
         simpler = _differs(check, point, {key: type(seed)(key == name) for key, seed in seeds.items()})
         if simpler is not None:
             return simpler
@@ -374,7 +373,7 @@ def _differs(check: FormulaCheck, point: Point, seeds: Values) -> Disagreement |
     )
     values = components(check.evaluate, point.variables(check.formula, seeds), len(check.names))
     for name, value in zip(check.names, values, strict=True):
-        # an undefined gradient or tangent is zero
+        # an undefined gradient or tangent counts as zero
         number = 0.0 if value is None else value
         if name not in available or name not in judged or not differ(right_value(name, seeds, certain=False), number):
             continue
@@ -386,7 +385,7 @@ def _differs(check: FormulaCheck, point: Point, seeds: Values) -> Disagreement |
 
 
 def shown(formula: TypedFormula, point: Point, seeds: Values) -> tuple[tuple[str, Value], ...]:
-    """The values for a message: of the differentiable arguments, of numbers, of the seeds."""
+    """The values to show in a message: differentiable arguments, numbers, seeds."""
     mentioned = formula.variables
     shown = [
         (name, value)

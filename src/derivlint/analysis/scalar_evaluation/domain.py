@@ -1,4 +1,4 @@
-"""The domain of numbers: primitives, operators, and definitions over one-element tensors."""
+"""The domain of one-element tensors: primitives, operators and definitions over numbers."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from derivlint.cpp.expressions.inference import number_value
 from derivlint.operators.reference.definitions import DefinitionKind, definitions
 from derivlint.operators.reference.interpretation import Domain, InterpretationError, Interpreter, Primitive
 
-#: The modules that fill the table.
+#: The modules that register functions in the table.
 FILLED_BY = (_arithmetic, _elementary, _linear_algebra, _products, _sampling, _surrogates)
-#: The suffix of operators whose gradient has had several names.
+#: The suffix of operators whose gradient argument has had several names.
 BACKWARD = "_backward"
 
 
@@ -50,7 +50,7 @@ def _ignoring(function: Function, *positions: int) -> Primitive:
     return Primitive(function, frozenset(positions))
 
 
-#: The primitives beside METADATA and the table.
+#: The primitives, in addition to METADATA and the table.
 PRIMITIVES: dict[str, Primitive] = {
     "handle_r_to_c": Primitive(handle_r_to_c),
     "unreduced": Primitive(_first, takes=1),
@@ -91,14 +91,14 @@ PRIMITIVES: dict[str, Primitive] = {
 
 
 class Numbers(Domain):
-    """Numbers, in place of tensors with one element."""
+    """The domain of numbers in place of one-element tensors."""
 
     def __init__(self) -> None:
         self.unary = UNARY
         self.binary = BINARY
 
     def primitive(self, name: str) -> Primitive | None:
-        """A primitive by its name."""
+        """The primitive with a name."""
         primitive = PRIMITIVES.get(name)
         if primitive is not None:
             return primitive
@@ -106,7 +106,7 @@ class Numbers(Domain):
         return None if read is None else Primitive(read, takes=1)
 
     def operator(self, name: str) -> Primitive | None:
-        """An operator of the table."""
+        """The operator with a name in the table."""
         implementation = TABLE.get(name)
         return None if implementation is None else implementation.primitive()
 
@@ -123,7 +123,7 @@ INTERPRETER = Interpreter(Numbers())
 
 @lru_cache(maxsize=4096)
 def implementation_named(name: str) -> Implementation | None:
-    """An operator or a helper by its name, from the table or by its definition, or None."""
+    """The implementation of an operator or helper, from the table or by its definition; or None."""
     implementation = TABLE.get(name)
     if implementation is not None:
         return implementation
@@ -137,10 +137,10 @@ def implementation_named(name: str) -> Implementation | None:
 
 
 def defined(interpreter: Interpreter, name: str) -> Implementation:
-    """The definition of a name as an operator or helper.
+    """Compile the definition of an operator or helper.
 
     Raises:
-        InterpretationError: it cannot be run.
+        InterpretationError: it cannot be evaluated.
     """
     compiled = interpreter.function(name)
     assert compiled is not None, "it is defined"

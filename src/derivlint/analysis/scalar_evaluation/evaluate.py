@@ -1,7 +1,7 @@
-"""Evaluates formulas for one-element tensors.
+"""Evaluation of formulas on one-element tensors.
 
-A formula is compiled once into nested functions of an environment, which maps variables to values. Unsupported
-expressions raise :class:`UnknownValueError` when they are evaluated, so a branch that is not taken is harmless.
+A formula is compiled once to closures over an environment, which maps variables to values. Unsupported expressions
+raise :class:`UnknownValueError` on evaluation, so untaken branches are harmless.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Environment = Mapping[str, Value]
 
 
 def compile_formula(formula: TypedFormula) -> Evaluator | None:
-    """A formula as a function of an environment, or None if none of it is supported.
+    """Compile a formula to a function of an environment; None if none of it is supported.
 
     The function raises :class:`UnknownValueError` for unsupported expressions.
     """
@@ -54,7 +54,7 @@ def compile_formula(formula: TypedFormula) -> Evaluator | None:
 
 
 def unknown_on_failure(evaluator: Evaluator | None, failures: tuple[type[Exception], ...]) -> Evaluator | None:
-    """Turn failures of an evaluator into :class:`UnknownValueError`."""
+    """Convert failures of an evaluator to :class:`UnknownValueError`."""
     if evaluator is None:
         return None
 
@@ -70,7 +70,7 @@ def unknown_on_failure(evaluator: Evaluator | None, failures: tuple[type[Excepti
 
 
 def is_understood(node: Expr, formula: TypedFormula) -> bool:
-    """Whether an expression in a formula is supported, given the values of its parts."""
+    """Whether an expression in a formula is supported, given the values of its operands."""
     return ElementCompiler(formula).is_understood(node)
 
 
@@ -79,10 +79,10 @@ def _constant(value: Value) -> Evaluator:
 
 
 class ElementCompiler(FormulaCompiler):
-    """Compiles formulas of tensors with one element.
+    """A compiler of formulas on one-element tensors.
 
     Attributes:
-        metadata: methods that read metadata, whatever their arguments are.
+        metadata: methods that read metadata, regardless of their arguments.
         numbers: conversions of C++ numbers, methods and functions.
     """
 
@@ -93,7 +93,7 @@ class ElementCompiler(FormulaCompiler):
 
     @staticmethod
     def unknown(_: Environment, /) -> Value:
-        """Evaluate an expression that is not understood.
+        """Evaluate an unsupported expression.
 
         Raises:
             UnknownValueError: always.
@@ -102,26 +102,26 @@ class ElementCompiler(FormulaCompiler):
 
     @staticmethod
     def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
-        """The variable of a saved property, and the function that reads the property."""
+        """The variable of a saved property and the function that reads the property."""
         return saved_property(name)
 
     @staticmethod
     def implementation(name: str) -> Implementation | None:
-        """An operator or helper by its name."""
+        """The implementation of an operator or helper."""
         return implementation_named(name)
 
     @staticmethod
     def converted(value: Value, target: Value) -> Value:
-        """A tensor of another scalar type."""
+        """Convert a tensor to another dtype."""
         return cast(value, target) if target in (REAL, COMPLEX) or target is scalar_type(value) else value
 
     @staticmethod
     def like(value: Value, reference: Value) -> Value:
-        """A tensor of the scalar type of another one."""
+        """Convert a tensor to the dtype of another one."""
         return cast(value, scalar_type(reference))
 
     def name(self, node: Name) -> Evaluator:
-        """A constant, a type, a variable or a saved property of one."""
+        """Compile a constant, a type, a variable, or a saved property."""
         constant = constant_named(node)
         if constant is not None:
             return _constant(constant.value)
@@ -139,7 +139,7 @@ class ElementCompiler(FormulaCompiler):
         return variable
 
     def of_call(self, call: CallFacts) -> Evaluator:
-        """A call of an operator or helper, or of a function of C++."""
+        """Compile a call of an operator, helper or C++ function."""
         name = without_symint(call.spelling)
         special = self.method(call, name) if call.is_method else self.plain_function(call, name)
         if special is not None:
@@ -150,12 +150,12 @@ class ElementCompiler(FormulaCompiler):
         declared = implementation.declared
         is_same = not call.is_changed if declared is None else call.is_of(declared, implementation.required)
         if not is_same:
-            # "slogdet_jvp" of PyTorch 2.15 takes "A" as well
+            # "slogdet_jvp" of PyTorch 2.15 also takes "A"
             return self.unknown
         return self._table(call, implementation)
 
     def method(self, call: CallFacts, name: str) -> Evaluator | None:
-        """A method that is not an operator, or None if it is one."""
+        """Compile a method that is not an operator; None for operators."""
         owner = self.of(call.arguments[0].node)
         read = self.metadata.get(name) or self.numbers.get(name)
         if read is not None:
@@ -172,7 +172,7 @@ class ElementCompiler(FormulaCompiler):
         return None
 
     def plain_function(self, call: CallFacts, name: str) -> Evaluator | None:
-        """A function that is not an operator, or None if it is one."""
+        """Compile a function that is not an operator; None for operators."""
         arguments = [argument.node for argument in call.arguments]
         if name == "is_enabled":
             return lambda environment: environment[GRAD_MODE]

@@ -1,4 +1,4 @@
-"""The errors that scalar evaluation proves in the formulas of an entry, computed once."""
+"""The mistakes in an entry's formulas that scalar evaluation proves; memoized."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from derivlint.model import Differentiability, DispatchBody, Entry, Model
 
 
 class Judgement(Struct):
-    """The formulas of one entry that are wrong for tensors with one element.
+    """The formulas of an entry that are wrong for one-element tensors.
 
     Attributes:
         wrong: the formulas that contradict the operator.
         contradictions: the forward formulas that contradict backward ones.
         infinite: the formulas that are finite nowhere.
         poles: the formulas that are not finite at some point.
-        shares: the formulas whose shares do not add up where arguments are equal.
+        shares: the formulas whose shares do not add up at equal arguments.
     """
 
     wrong: list[Disagreement] = field(default_factory=list)
@@ -61,7 +61,7 @@ def _judge(
         return
     checks = compared(analyses, analyses.formulas_of(body), differentiability, reference)
     judgement.infinite += finite_nowhere(differentiability.function, checks)
-    # what is not linear has no right value
+    # nonlinear formulas have no correct value
     differing = [item for item in wrong_formulas(checks) if not analyses.interpretation(item.formula).culprits]
     formulas = [item.formula for item in differing]
     derived = derived_from(formulas, formulas)
@@ -77,6 +77,6 @@ def _judge(
 
 
 def _is_of_conjugation(analyses: FormulaAnalyses, item: Disagreement) -> bool:
-    """Whether a formula is wrong for complex numbers only, by a factor that is not conjugated."""
+    """Whether a formula is wrong only for complex numbers, by an unconjugated factor."""
     is_complex = any(type(value) is complex for _, value in item.at)
     return is_complex and any(True for _ in mistakes(analyses.interpretation(item.formula)))

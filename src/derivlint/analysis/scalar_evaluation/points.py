@@ -1,7 +1,7 @@
-"""Points to compare formulas at: values for the arguments of an operator, the same in every run.
+"""Deterministic points for comparing formulas: values for the arguments of an operator.
 
-Values look arbitrary on purpose: they keep away from the places where an operator has a kink, from each other, and
-from numbers such as 1 at which different formulas agree.
+Values look arbitrary on purpose: they avoid kinks of operators, each other, and numbers such as 1 at which different
+formulas agree.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from derivlint.schema import Argument, ListType, NativeFunction
 from derivlint.source.lazy import memoized
 from derivlint.source.records import Choice
 
-#: How many points of each kind there are.
+#: The number of points of each kind.
 POINTS = 8
 MASKS = words("mask condition is_target")
 POSITIONS = words("index indices pivots LU_pivots offsets lengths target targets")
-#: Integers that are 0 for the first of something; all others are 1, a number of elements or a factor.
+#: Names of integers that are 0, the first index; all others are 1, a count or a factor.
 ZEROS = words("""
     dim dim0 dim1 dimension axis start index offset storage_offset diagonal decimals padding_idx interpolation_mode
     padding_mode quant_min
 """)
-#: Scalars that may be complex.
+#: Names of scalars that may be complex.
 COEFFICIENTS = words("alpha beta value other weight exponent self")
-#: Scalars without default, by name: where something interesting is near.
+#: Values of scalars without default, near values of tensors.
 USUAL = {"min": -0.6, "max": 0.7, "delta": 0.9, "beta": 0.8, "eps": 0.2, "epsilon": 0.2}
-#: Scalars with tensor values on both sides.
+#: Values of thresholds, with tensor values on both sides.
 BOUNDS = {"lambd": (0.4, 0.9), "threshold": (0.4, 2.9)}
-#: Saved values, by the argument from which they are computed: the mean of one number, the sum of one weight.
+#: Saved values that equal an argument: the mean of one number, the sum of one weight.
 COMPUTED = {"mean": "input", "save_mean": "input", "total_weight": "weight"}
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
-#: The ranges of tensors at each point: of the first, third, ... argument and of the others.
+#: The ranges of tensors at each point: of the first, third, ... argument, and of the others.
 RANGES = (
     ((0.2, 0.8), (0.2, 0.8)),
     ((-0.8, -0.2), (0.2, 0.8)),
@@ -52,7 +52,7 @@ _GOLDEN = 0.6180339887498949
 
 
 class NumberKind(Choice):
-    """The numbers at a point."""
+    """The kinds of numbers at a point."""
 
     REAL = "real"
     COMPLEX = "complex"
@@ -61,7 +61,7 @@ class NumberKind(Choice):
 
 
 def _fraction(point: int, position: int, salt: int = 0) -> float:
-    """A number from 0 to 1 that looks arbitrary."""
+    """A pseudorandom number from 0 to 1."""
     return ((7 * point + 3 * position + 13 * salt + 1) * _GOLDEN) % 1.0
 
 
@@ -74,7 +74,7 @@ def _magnitude(point: int, position: int) -> float:
 
 @cache
 def _complex_number(point: int, position: int, salt: int) -> complex:
-    """A complex number whose size is about 1, in any quadrant; both parts have two or three digits."""
+    """A pseudorandom complex number of absolute value around 1; both parts have two or three digits."""
     real = 0.3 + 0.9 * _fraction(point, position, salt)
     imaginary = 0.3 + 0.9 * _fraction(point, position, salt + 1)
     quadrant = (point + position + salt) % 4
@@ -93,7 +93,7 @@ def seed_value(point: int, position: int, *, is_complex: bool) -> Value:
 
 
 class PointArguments:
-    """The arguments of a function, which get values at each point."""
+    """The arguments of a function, which have values at each point."""
 
     def __init__(self, function: NativeFunction, differentiable: Collection[str]) -> None:
         self._arguments: list[tuple[Argument, bool, str, ListType | None]] = []
@@ -105,7 +105,7 @@ class PointArguments:
             self._arguments.append(row)
 
     def at(self, kind: NumberKind, point: int) -> dict[str, Value]:
-        """Values of the arguments; those without a suitable value are left out."""
+        """The values of the arguments, without those for which there is no suitable value."""
         values: dict[str, Value] = {GRAD_MODE: point % 2 == 0}
         for position, (argument, is_differentiable, base, is_list) in enumerate(self._arguments):
             if base == "Tensor":
@@ -122,21 +122,21 @@ class PointArguments:
 
 @memoized
 def point_arguments(differentiability: Differentiability) -> PointArguments:
-    """The arguments of a function that is differentiated."""
+    """The arguments of a differentiable function."""
     return PointArguments(differentiability.function, signature_of(differentiability).inputs)
 
 
 def arguments_at(
     function: NativeFunction, differentiable: Collection[str], kind: NumberKind, point: int
 ) -> dict[str, Value]:
-    """Values for the arguments of a function; those without a suitable value are left out."""
+    """The values for a function's arguments, without those for which there is no suitable value."""
     return PointArguments(function, differentiable).at(kind, point)
 
 
 def _element(
     name: str, is_list: ListType | None, is_differentiable: bool, kind: NumberKind, point: int, position: int
 ) -> Value:
-    """The value of a tensor, or of the only one of a list."""
+    """The value of a tensor, or of the only tensor of a list."""
     if not is_differentiable:
         if is_list is not None:
             return None

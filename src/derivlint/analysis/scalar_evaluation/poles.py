@@ -1,7 +1,7 @@
-"""Formulas that are infinite or not a number where the operator has a derivative.
+"""Formulas that are infinite or NaN where the operator has a derivative.
 
-If an argument is zero, a formula that divides by it or takes its logarithm often has no value although the operator is
-smooth there: ``sinc`` at 0.
+A formula that divides by a zero argument or takes its logarithm often has no value although the operator is smooth
+there, such as ``sinc`` at 0.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Pole(Struct, frozen=True):
 
     Attributes:
         formula: the formula.
-        name: the argument whose gradient, or the output whose tangent has none.
-        at: arguments, and the gradients or the tangents.
+        name: the argument whose gradient, or the output whose tangent is not finite.
+        at: arguments, and the gradients or tangents.
         expected: the derivative.
         actual: the value of the formula.
     """
@@ -45,8 +45,8 @@ def poles(
 
     Args:
         differentiability: the operator.
-        reference: its own value.
-        checks: its formulas, which have the right values at ordinary points.
+        reference: its reference.
+        checks: its formulas, which are right at ordinary points.
     """
     signature = signature_of(differentiability)
     used = signature.used(check.formula for check in checks)
@@ -70,7 +70,7 @@ def poles(
 def _with_zeros(
     arguments: Mapping[str, Value], signature: EvaluationSignature, numbers: Sequence[str]
 ) -> Iterator[Values]:
-    """The arguments with one differentiable argument zero, with all of them, and with one and a number."""
+    """The arguments with one differentiable argument zero, with all zero, and with one and a number zero."""
     tensors = [name for name in signature.inputs if type(arguments.get(name)) is float]
     numbers = [name for name in numbers if type(arguments.get(name)) is float]
     choices: list[tuple[str, ...]] = [(name,) for name in tensors]

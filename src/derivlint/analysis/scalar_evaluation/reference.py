@@ -1,4 +1,4 @@
-"""Operators on one-element tensors by their definitions, and their derivatives by finite differences."""
+"""The values of operators on one-element tensors, and derivatives by finite differences."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from derivlint.operators import Book
 from derivlint.schema import NativeFunction, SchemaKind
 
 Values = Mapping[str, Value]
-#: Steps of the central differences; both have to give the same derivative.
+#: Steps of central differences, which have to give the same derivative.
 STEPS = (2e-5, 1e-4)
-#: The relative difference that both may have.
+#: The maximum relative difference of the two derivatives.
 AGREEMENT = 1e-4
-#: The step to one side, and the relative difference that the slopes of both sides may have.
+#: The step of one-sided differences, and the maximum relative difference of both sides' slopes.
 SIDE = 1e-5
 ALIKE = 1e-2
 
-#: A number that was drawn; any other would do as well.
+#: A random number; any value will do.
 DRAWN = 0.625
-#: The argument that an in-place operator writes to.
+#: The argument that an in-place operator overwrites.
 OVERWRITTEN = "self"
 ATEN = "aten"
 FOREACH = "_foreach_"
 
 
 class ReferenceOperator:
-    """An operator's own value, on numbers or on small tensors."""
+    """The value of an operator itself, on numbers or small tensors."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class ReferenceOperator:
         """The outputs of the operator.
 
         Raises:
-            UnknownValueError: the arguments are outside of its domain.
+            UnknownValueError: the arguments are outside its domain.
         """
         return self._called(self._bound(arguments))
 
@@ -65,16 +65,16 @@ class ReferenceOperator:
         return outputs if type(outputs) is tuple else (outputs,)
 
     def slopes(self, arguments: Values, name: str, direction: Value, *, certain: bool) -> tuple[Value, ...]:
-        """The derivatives of the outputs when one argument moves in a direction, 1 or 1j.
+        """The derivatives of the outputs by one argument, along a direction, 1 or 1j.
 
         Args:
             arguments: the values of all arguments.
-            name: the argument that moves.
+            name: the argument to vary.
             direction: its direction.
-            certain: whether another step has to yield the same.
+            certain: whether a second step has to yield the same.
 
         Raises:
-            UnknownValueError: there is no derivative, or it is not certain.
+            UnknownValueError: there is no derivative, or it is uncertain.
         """
         slopes = self._differences(arguments, name, direction, STEPS[0])
         if certain:
@@ -111,7 +111,7 @@ class ReferenceOperator:
         try:
             differences = tuple([(high - low) / (2 * step) for high, low in zip(above, below, strict=True)])
         except FAILURES as failure:
-            # not a number on one side: a mask, an absent value
+            # one side is not a number: a mask, an absent value
             raise UnknownValueError from failure
         for difference in differences:
             if not is_finite(difference):
@@ -120,7 +120,7 @@ class ReferenceOperator:
 
 
 class _DrawnReference(ReferenceOperator):
-    """Numbers drawn into a tensor: its old value is lost, and nothing is known about other arguments."""
+    """The reference of an operator that draws numbers into a tensor: the old value is lost, the rest unknown."""
 
     def _differences(self, arguments: Values, name: str, direction: Value, step: float) -> tuple[Value, ...]:
         if name != OVERWRITTEN:
@@ -129,7 +129,7 @@ class _DrawnReference(ReferenceOperator):
 
 
 def reference_of(function: NativeFunction) -> ReferenceOperator | None:
-    """The reference of an operator, or None if it is neither in the table nor defined."""
+    """The reference of an operator; None if it is neither in the table nor defined."""
     if function.namespace == ATEN and function.name.base in Book.by_hand("drawn"):
         return _DrawnReference(lambda _: DRAWN, {}) if function.schema.kind is SchemaKind.inplace else None
     bound = bound_operator(function, implementation_named, PLACES)
@@ -139,14 +139,14 @@ def reference_of(function: NativeFunction) -> ReferenceOperator | None:
 def bound_operator(
     function: NativeFunction, named: Callable[[str], Implementation | None], ignored: Collection[str]
 ) -> tuple[Callable[[Mapping[str, Value]], Value], Mapping[str, str]] | None:
-    """The function of an operator, and the argument for each of its parameters, or None if it is not known.
+    """The implementation of an operator and the argument for each parameter; None if unknown.
 
-    Arguments are bound to parameters as in a call; one without a parameter makes the operator unknown.
+    Arguments are bound as in a call; an argument without a parameter makes the operator unknown.
 
     Args:
         function: the operator.
-        named: looks an operator up by its name.
-        ignored: the names of arguments that do not matter.
+        named: looks up an operator by name.
+        ignored: the names of arguments to ignore.
     """
     if function.namespace != ATEN:
         return None

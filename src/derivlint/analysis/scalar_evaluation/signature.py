@@ -17,24 +17,24 @@ from derivlint.model.keys import RESULT
 from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.source.lazy import memoized
 
-#: The name of the output of an in-place function in formulas.
-#: The input of an in-place function, before it is overwritten, in forward formulas.
+#: The name of the output of an in-place function in formulas. The name of an in-place function's input before it is
+#: overwritten, in forward formulas.
 ORIGINAL_SELF = "original_self"
 
 Values = Mapping[str, Value]
 
 
 class EvaluationSignature(Struct, frozen=True):
-    """Inputs and outputs of a function, the same at all points.
+    """The inputs and outputs of a function.
 
     Attributes:
-        inputs: the arguments with a backward formula, single tensors only.
-        outputs: the outputs under their names in formulas.
-        differentiable: the outputs that have a gradient, in the order of ``grads``.
+        inputs: the single tensors with a backward formula.
+        outputs: the outputs by their names in formulas.
+        differentiable: the outputs with a gradient, in the order of ``grads``.
         is_inplace: whether the function overwrites its first argument.
-        mask_size: how many arguments a formula can have a mask for.
-        lists: the arguments and outputs of a foreach function that are lists; they have one element.
-        joined: the inputs of other functions that are lists; they have one element, and carry their tangents.
+        mask_size: the length of ``grad_input_mask``.
+        lists: the list arguments and outputs of a foreach function; the lists have one element.
+        joined: the list inputs of other functions; the lists have one element and carry its tangent.
     """
 
     inputs: tuple[str, ...]
@@ -64,7 +64,7 @@ class EvaluationSignature(Struct, frozen=True):
         return frozenset().union(*used) or frozenset(self.differentiable[:1])
 
     def backward(self, arguments: Values, outputs: Values, gradients: Values) -> dict[str, Value]:
-        """The variables of a backward formula, by the gradients of the outputs."""
+        """The variables of a backward formula, given gradients of the outputs."""
         variables = {NAMED_PREFIX + name: value for name, value in gradients.items()}
         grads = tuple([gradients.get(name, 0.0) for name in self.differentiable])
         variables[GRADS] = grads
@@ -75,7 +75,7 @@ class EvaluationSignature(Struct, frozen=True):
         return self._listed(variables)
 
     def forward(self, arguments: Values, outputs: Values, tangents: Values) -> dict[str, Value]:
-        """The variables of a forward formula, by the tangents of the inputs."""
+        """The variables of a forward formula, given tangents of the inputs."""
         variables = {**outputs, **arguments}
         for name in self.inputs:
             variables[name + TANGENT] = tangents.get(name)
@@ -102,7 +102,7 @@ def signature_of(differentiability: Differentiability) -> EvaluationSignature:
     """The signature of a function."""
     info = differentiability.info
     function = differentiability.function
-    # a number stands for a tensor, or for the only one of a list
+    # a number represents a tensor, or the only one of a list
     inputs = tuple(
         binding.name
         for binding in info.args_with_derivatives
@@ -124,11 +124,11 @@ def signature_of(differentiability: Differentiability) -> EvaluationSignature:
 
 
 def components(evaluator: Evaluator, environment: Values, count: int) -> tuple[Value, ...]:
-    """The gradients or tangents in the value of a formula; None for one that is undefined.
+    """The gradients or tangents in the value of a formula; None for undefined ones.
 
     Raises:
-        NotFiniteError: a value is infinite or not a number.
-        UnknownValueError: the value is not known.
+        NotFiniteError: a value is infinite or NaN.
+        UnknownValueError: the value is unknown.
     """
     values = evaluator(environment)
     if values is None:

@@ -1,7 +1,7 @@
-"""Derivatives of operators that choose among their arguments, at equal arguments.
+"""Derivatives at equal arguments of operators that select one of their arguments.
 
-There a derivative is a convention: any is right if the shares of all arguments add up to the derivative along the
-diagonal, where all arguments move together.
+The derivative at a tie is a convention: any is right if the shares of all arguments add up to the derivative along the
+diagonal, on which all arguments vary together.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from derivlint.operators import Book
 
 #: Operators that return one of their arguments.
 CHOOSING = Book.by_hand("chooses")
-#: Those that return the other argument where one is NaN.
+#: Operators that return the other argument if one is NaN.
 IGNORING_NAN = Book.by_hand("ignores-nan")
+#: The value of the equal arguments: any that is not special to an operator.
 TIE = 0.837
 
 
 class WrongShares(Struct, frozen=True):
-    """Formulas whose shares do not add up.
+    """Formulas whose shares do not add up to 1.
 
     Attributes:
         formulas: the backward formulas, or the forward formula.
@@ -46,7 +47,7 @@ class WrongShares(Struct, frozen=True):
 def wrong_shares(
     analyses: FormulaAnalyses, body: DispatchBody, differentiability: Differentiability
 ) -> Iterator[WrongShares]:
-    """The formulas of a dispatch key whose shares do not add up to 1, backward and forward ones by themselves."""
+    """The formulas whose shares do not add up to 1, backward and forward ones separately."""
     base = differentiability.function.name.base
     if base not in CHOOSING:
         return

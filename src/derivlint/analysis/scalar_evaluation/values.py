@@ -1,7 +1,7 @@
-"""Values of scalar evaluation: a tensor is a number, its metadata are tokens.
+"""The values of scalar evaluation: a tensor is a number, its metadata are tokens.
 
-A tensor of real numbers is a ``float``, one of complex numbers a ``complex``, a mask a ``bool``, indices an ``int``. So
-are numbers; nothing that a formula computes distinguishes them. Lists are tuples, an absent optional value is None.
+Real tensors and numbers are ``float``, complex ones ``complex``, masks ``bool``, indices ``int``. Lists are tuples; an
+absent optional value is None.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ import cmath
 import math
 from typing import Any
 
-#: A number, a token, a text, a tuple or None.
+#: A number, a token, a string, a tuple or None.
 Value = Any
 
 
 class UnknownValueError(Exception):
-    """A value that is not known: an operator outside the table, a number outside its domain."""
+    """The value is unknown: an operator outside the table, a number outside its domain."""
 
 
 class NotFiniteError(UnknownValueError):
-    """A value that is infinite or not a number."""
+    """The value is infinite or NaN."""
 
 
 class MetadataToken:
-    """Metadata of a tensor, known by identity only."""
+    """Metadata of a tensor, compared by identity."""
 
     __slots__ = ("name",)
 
@@ -35,13 +35,13 @@ class MetadataToken:
 
 
 class DualList(tuple[Value, ...]):
-    """A list of tensors with their tangents."""
+    """A list of tensors with tangents."""
 
     tangents: tuple[Value, ...]
 
     @classmethod
     def of(cls, value: Value, tangent: Value) -> DualList:
-        """A list of one."""
+        """Make a list of one tensor."""
         duals = cls((value,))
         duals.tangents = (tangent,)
         return duals
@@ -51,20 +51,20 @@ REAL = MetadataToken("real")
 COMPLEX = MetadataToken("complex")
 BOOL = MetadataToken("bool")
 INTEGER = MetadataToken("integer")
-#: A layout, a device, a memory format, a generator: nothing that changes a value.
+#: Metadata that does not affect values: layouts, devices, memory formats, generators.
 OPAQUE = MetadataToken("opaque")
-#: The layout of nested tensors of one kind.
+#: The jagged layout of nested tensors.
 JAGGED = MetadataToken("jagged")
-#: The largest whole number; Python's have no end, those of C++ do.
+#: The bound of integers: Python's are unlimited, C++'s are not.
 LARGEST = 2**63
-#: The sizes of a tensor with one element.
+#: The sizes of a one-element tensor.
 SIZES = (1,)
 
 _TYPES = {float: REAL, complex: COMPLEX, bool: BOOL, int: INTEGER}
 
 
 def scalar_type(value: Value) -> MetadataToken:
-    """The scalar type of a tensor."""
+    """The dtype of a tensor."""
     token = _TYPES.get(type(value))
     if token is None:
         raise UnknownValueError
@@ -72,7 +72,7 @@ def scalar_type(value: Value) -> MetadataToken:
 
 
 def cast(value: Value, dtype: Value) -> Value:
-    """Convert a tensor to a scalar type, if there is one."""
+    """Convert a tensor to a dtype, unless it is None."""
     if dtype is REAL:
         return float(value.real)
     if dtype is COMPLEX:
@@ -97,14 +97,14 @@ def sgn(value: Value) -> Value:
 
 
 def divided(left: Value, right: Value) -> Value:
-    """A quotient of tensors: a real number divided by zero is infinite or not a number."""
+    """Divide tensors: a real number divided by zero is infinite or NaN."""
     if right == 0 and type(right) is not complex and isinstance(left, (int, float)):
         return float(left) * math.copysign(math.inf, right)
     return left / right
 
 
 def real_only(value: Value) -> float:
-    """A number that has to be real.
+    """Return a number that must be real.
 
     Raises:
         UnknownValueError: it is complex.

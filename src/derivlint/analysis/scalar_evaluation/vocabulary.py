@@ -1,4 +1,4 @@
-"""The vocabulary of formulas beside functions: constants, saved properties, metadata, operators of C++."""
+"""The vocabulary of formulas other than functions: constants, saved properties, metadata, C++ operators."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from derivlint.operators.reference.evaluators import COMPARING
 #: The variable for whether gradients are recorded.
 GRAD_MODE = "GradMode::is_enabled()"
 
-#: The types and layouts that formulas name.
+#: The dtypes and layouts in formulas.
 TYPES: dict[str, Value] = {"kFloat": REAL, "kDouble": REAL, "kLong": INTEGER, "kJagged": JAGGED}
 
 #: Saved properties of a variable, by the suffix of their names.
@@ -43,11 +43,11 @@ PROPERTIES: dict[str, Callable[[Value], Value]] = {
     "_layout": lambda _: OPAQUE,
     "_conjugate": lambda _: False,
 }
-#: The longest first, since some end like others.
+#: Longest first, since some suffixes end with others.
 SUFFIXES = tuple(sorted(PROPERTIES, key=len, reverse=True))
 SIZE = "_sym_argsize_"
 
-#: Methods that read metadata, whatever their arguments are.
+#: Methods that read metadata, regardless of their arguments.
 METADATA: dict[str, Callable[[Value], Value]] = {
     "scalar_type": scalar_type,
     "dtype": scalar_type,
@@ -78,7 +78,7 @@ METADATA: dict[str, Callable[[Value], Value]] = {
     "new_zeros": lambda value: zeros_like(value),
     "detach": lambda value: value,
 }
-#: Conversions of C++ numbers, methods and functions.
+#: Methods and functions that convert C++ numbers.
 NUMBERS: dict[str, Callable[[Value], Value]] = {
     "toDouble": real_only,
     "toFloat": real_only,
@@ -88,14 +88,14 @@ NUMBERS: dict[str, Callable[[Value], Value]] = {
     "Scalar": lambda value: value,
     "SymInt": lambda value: value,
 }
-#: Tensors of a given size, by the value of their elements.
+#: Functions that create tensors of given sizes; the value is that of the elements.
 CREATED = {"zeros": 0.0, "ones": 1.0}
 EMPTY = ("Tensor", "optional", "tuple")
 
 
 @lru_cache(maxsize=4096)
 def saved_property(name: str) -> tuple[str, Callable[[Value], Value] | None]:
-    """The variable of a saved property, and the function that reads the property."""
+    """The variable of a saved property and the function that reads the property."""
     suffix = next((suffix for suffix in SUFFIXES if name.endswith(suffix)), None)
     if suffix is not None:
         return name.removesuffix(suffix), PROPERTIES[suffix]
@@ -115,7 +115,7 @@ def present(value: Value) -> Value:
 
 def _multiply(left: Value, right: Value) -> Value:
     if type(left) is not float and (isinstance(left, (str, tuple)) or isinstance(right, (str, tuple))):
-        # Python would repeat them
+        # in Python, a tuple times a number is repetition
         raise UnknownValueError
     return left * right
 

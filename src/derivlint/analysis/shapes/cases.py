@@ -1,4 +1,4 @@
-"""Sizes to evaluate formulas at: arguments of an operator, with different primes for the sizes of each dimension."""
+"""Cases for evaluating sizes: arguments of an operator with different primes as sizes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Values = Mapping[str, Value]
 
 ATEN = "aten"
 FOREACH = "_foreach_"
-#: Arguments that name one dimension, or several.
+#: Names of arguments for one or several dimensions.
 AXES = words("dim dims dimension axis")
 KEEPDIM = "keepdim"
 REDUCTION = "reduction"
-#: The gradient of a reduced loss, an argument of its backward operator.
+#: The gradient argument of the backward operator of a loss.
 OF_LOSS = "grad_output"
 _X = Sizes((3, 2, 5))
-#: For each case the sizes of the first tensor, those of the others, one dimension, several, and ``keepdim``.
+#: The cases: sizes of the first tensor, sizes of the others, one dimension, several dimensions, and ``keepdim``.
 _OF_ONE = ((_X, 1, (1,), False), (Sizes((3, 2, 5, 2)), -2, (0, -2), True), (Sizes((7,)), 0, (0,), False))
 _WITHOUT_DIMS = ((_X, None, (), False), (_X, None, (), True))
 _OF_MANY = (
@@ -34,7 +34,7 @@ _DEFAULTS: Mapping[str, Value] = {"None": None, "True": True, "False": False, "[
 
 
 class Case:
-    """A case that is made without a recipe."""
+    """A generic case."""
 
     def __init__(self, number: int, tensors: tuple[Sizes, ...], dim: int | None, dims: tuple[int, ...], keepdim: bool):
         self.number = number
@@ -44,12 +44,12 @@ class Case:
         self.keepdim = keepdim
 
     def tensor(self, position: int) -> Sizes:
-        """The sizes of a tensor by its position among the tensors."""
+        """The sizes of a tensor, by its position among tensors."""
         return self.tensors[min(position, len(self.tensors) - 1)]
 
 
 def size_function(function: NativeFunction) -> SizeFunction | None:
-    """The function from the sizes of an operator's arguments to those of its outputs, or None if it is not known."""
+    """The function from argument sizes to output sizes of an operator, or None if unknown."""
     name = function.name
     base = name.name_without_overload if name.functional_overload else name.base.removeprefix(FOREACH)
     return sizes_named(base) if function.namespace == ATEN else None
@@ -57,7 +57,7 @@ def size_function(function: NativeFunction) -> SizeFunction | None:
 
 @memoized
 def legal_cases(function: NativeFunction) -> tuple[tuple[Values, Value], ...]:
-    """Arguments that an operator takes, with the sizes of its outputs."""
+    """The cases that an operator accepts, with the sizes of its outputs."""
     return tuple(_legal_cases(function))
 
 
@@ -145,7 +145,7 @@ def _chosen(argument: Argument, case: Case) -> Value:
 
 
 def _plain(argument: Argument) -> Value:
-    """The default of an argument, or some value."""
+    """The default of an argument, or an arbitrary value."""
     default = argument.default
     if default is not None:
         return _DEFAULTS[default] if default in _DEFAULTS else _literal(default)

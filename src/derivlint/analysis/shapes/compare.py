@@ -1,7 +1,7 @@
-"""Formulas whose sizes cannot be right: of gradients, of tangents, of operands.
+"""Formulas with wrong sizes: of gradients, tangents or operands.
 
-The engine sums a gradient up to the sizes of its input if these can be expanded to its own, and refuses any other; a
-tangent has exactly the sizes of its output.
+The autograd engine sums a gradient to the sizes of its input if these can be expanded to the gradient's, and rejects
+any other; a tangent must have exactly the sizes of its output.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from derivlint.schema import NativeFunction
 
 
 class ShapeProblem(Enum):
-    """The part of a formula that has wrong sizes."""
+    """The parts of formulas that may have wrong sizes."""
 
     GRADIENT = "gradient"
     TANGENT = "tangent"
@@ -41,17 +41,17 @@ class ShapeProblem(Enum):
 
 
 class WrongShape(Struct, frozen=True):
-    """A formula with sizes that cannot be right.
+    """A formula with wrong sizes.
 
     Attributes:
         formula: the formula.
-        problem: the part with wrong sizes.
+        problem: the kind of part with wrong sizes.
         at: the arguments.
-        name: the input or output that its value is for; empty if operands do not fit.
+        name: the input or output of the value; empty if operands do not fit.
         actual: the sizes of the value.
-        expected: those of the input or output.
-        place: the part of the formula whose operands do not fit.
-        reason: why they do not.
+        expected: the sizes of the input or output.
+        place: the expression whose operands do not fit.
+        reason: the reason why they do not fit.
     """
 
     formula: TypedFormula
@@ -65,11 +65,11 @@ class WrongShape(Struct, frozen=True):
 
 
 class SizedSignature(Struct, frozen=True):
-    """An operator at one case.
+    """An operator in one case.
 
     Attributes:
         arguments: its arguments.
-        outputs: its outputs, under their names in formulas.
+        outputs: its outputs, by their names in formulas.
     """
 
     arguments: Values
@@ -77,7 +77,7 @@ class SizedSignature(Struct, frozen=True):
 
 
 def sized_signatures(differentiability: Differentiability, signature: EvaluationSignature) -> Iterator[SizedSignature]:
-    """The cases that an operator takes."""
+    """The cases that an operator accepts."""
     function = differentiability.function
     for arguments, result in legal_cases(function):
         names = signature.outputs
@@ -97,7 +97,7 @@ def sized_signatures(differentiability: Differentiability, signature: Evaluation
 def wrong_shapes(
     differentiability: Differentiability, formulas: Iterable[TypedFormula], operators: OperatorDegrees
 ) -> Iterator[WrongShape]:
-    """The formulas of one dispatch key with wrong sizes, each with its first problem."""
+    """The formulas of a dispatch key with wrong sizes, each with its first problem."""
     signature = signature_of(differentiability)
     judged = []
     for formula in formulas:
@@ -112,7 +112,7 @@ def wrong_shapes(
     is_wrong = False
     for formula, evaluate in sorted(judged, key=lambda item: item[0].written.auto is not None):
         if is_wrong and formula.written.auto is not None:
-            # it is derived from the wrong backward formula
+            # derived from the wrong backward formula
             continue
         wrongs = (_wrong(formula, evaluate, signature, case) for case in cases)
         wrong = next((wrong for wrong in wrongs if wrong is not None), None)
@@ -122,7 +122,7 @@ def wrong_shapes(
 
 
 def _is_of_one_size(function: NativeFunction, formula: TypedFormula) -> bool:
-    """Whether a formula only combines tensors of the operator's single size, so that its sizes are right."""
+    """Whether a formula combines only tensors of the operator's single size, so that its sizes are right."""
     tensors = [argument for argument in function.schema.arguments.flat_non_out if argument.type.is_tensor_like]
     return (
         len(tensors) == 1
@@ -132,7 +132,7 @@ def _is_of_one_size(function: NativeFunction, formula: TypedFormula) -> bool:
 
 
 def has_known_sizes(differentiability: Differentiability, formula: TypedFormula, operators: OperatorDegrees) -> bool:
-    """Whether the sizes of a formula are known in some case."""
+    """Whether the sizes of a formula are known in any case."""
     signature = signature_of(differentiability)
     evaluate = compile_sizes(formula, operators)
     if evaluate is None:
@@ -180,7 +180,7 @@ def _wrong(
 
 
 def shown(arguments: Values) -> tuple[tuple[str, Value], ...]:
-    """The arguments that can be shown to a reader, with their values."""
+    """The arguments to show, with their values."""
     return tuple((name, value) for name, value in arguments.items() if type(value) in (Sizes, int, bool, tuple))
 
 
@@ -189,7 +189,7 @@ def _environment(formula: TypedFormula, signature: EvaluationSignature, case: Si
     if formula.is_backward:
         gradients = [case.outputs.get(name, UNKNOWN) for name in signature.differentiable]
         if len(gradients) == 1 and type(gradients[0]) is tuple:
-            # of a list of outputs
+            # outputs that are a list
             gradients = list(gradients[0])
         variables[GRADS] = tuple(gradients)
         variables[GRAD] = gradients[0] if gradients else UNKNOWN
@@ -210,12 +210,12 @@ def _environment(formula: TypedFormula, signature: EvaluationSignature, case: Si
 
 
 def wrong_shapes_of(model: Model, entry: Entry, problem: ShapeProblem) -> Iterator[WrongShape]:
-    """The formulas of an entry whose sizes cannot be right, with one problem."""
+    """The formulas of an entry with wrong sizes and one kind of problem."""
     return (wrong for wrong in shape_judgement_of(model, entry) if wrong.problem is problem)
 
 
 def shape_judgement_of(model: Model, entry: Entry) -> tuple[WrongShape, ...]:
-    """The formulas of an entry whose sizes cannot be right."""
+    """The formulas of an entry with wrong sizes."""
     return model.ask(_judged_shapes, model, entry)
 
 
@@ -229,7 +229,7 @@ def _judged_shapes(model: Model, entry: Entry) -> tuple[WrongShape, ...]:
 
 
 def why_unsized(analyses: FormulaAnalyses, body: DispatchBody, formula: TypedFormula) -> str:
-    """The reason why the sizes of a formula are not known, or empty if they are."""
+    """The reason why the sizes of a formula are unknown, or an empty string."""
     differentiability = analyses.model.canonical_differentiability(body)
     if differentiability is None:
         return "the operator is not known"

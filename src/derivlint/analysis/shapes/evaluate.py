@@ -1,7 +1,6 @@
-"""Evaluates formulas over the sizes of tensors.
+"""Evaluation of formulas over tensor sizes.
 
-Sizes that are not understood are ``UNKNOWN``. Operands that do not fit raise :class:`IllegalSizesError` with their
-part of the formula.
+Unsupported sizes are ``UNKNOWN``. Operands that do not fit raise :class:`IllegalSizesError` with their expression.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ Environment = Mapping[str, Value]
 
 
 def compile_sizes(formula: TypedFormula, operators: OperatorDegrees) -> Evaluator | None:
-    """A formula as a function of the sizes of its variables, or None if none of it is supported."""
+    """Compile a formula to a function of its variables' sizes; None if none of it is supported."""
     return _SizeCompiler(formula, operators).compiled()
 
 
 def is_understood(formula: TypedFormula, operators: OperatorDegrees, node: Expr) -> bool:
-    """Whether the sizes of a part of a formula are supported, given those of its own parts."""
+    """Whether the sizes of an expression are supported, given those of its operands."""
     return _SizeCompiler(formula, operators).is_understood(node)
 
 
@@ -168,14 +167,14 @@ class _SizeCompiler(FormulaCompiler):
 
 
 def _completed(value: Value, fallback: Value) -> Value:
-    """Replace the unknown parts of a value by those of a fallback."""
+    """Replace unknown parts of a value by those of a fallback."""
     if type(value) is tuple and type(fallback) is tuple and len(value) == len(fallback):
         return tuple(map(_completed, value, fallback))
     return fallback if value is UNKNOWN else value
 
 
 def _written(function: SizeFunction) -> Evaluator:
-    """Check that a result can be written into the first argument, which is a tensor."""
+    """Wrap a function to check that its result can be written to the first argument, which must be a tensor."""
 
     def run(arguments: Mapping[str, Value]) -> Value:
         result, own = function.run(arguments), next(iter(arguments.values()), UNKNOWN)
@@ -187,12 +186,12 @@ def _written(function: SizeFunction) -> Evaluator:
 
 
 def bound_arguments(call: CallFacts, function: SizeFunction) -> dict[str, Expr] | None:
-    """The arguments of a call by the parameters of a size function, or None if it is for another function."""
+    """Bind a call's arguments to the parameters of a size function; None if it is for another function."""
     names = function.parameters
     if call.function is None:
         return {name: argument.node for name, argument in zip(names, call.arguments, strict=False)}
     if function.by_position:
-        # size functions have the parameters that decide sizes, not all
+        # size functions have only the parameters that affect sizes
         is_other = call.is_changed and not call.is_of(names, function.required)
         if len(call.arguments) < function.required or is_other:
             return None

@@ -1,7 +1,7 @@
-"""Compares formulas on small tensors with the derivatives of the operator, by differences.
+"""Comparison of formulas on small tensors with derivatives by finite differences.
 
-A backward formula is compared in one direction first: the sum of the products of what it gives and the direction is
-the derivative of the sum of the products of outputs and gradients. Only where that differs all elements are compared.
+A backward formula is first compared along one direction: the inner product of its value with the direction is the
+derivative of the inner product of outputs and gradients. If they differ, all elements are compared.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.schema import NativeFunction
 from derivlint.source.lazy import cached_property
 
-#: Arguments that change no value.
+#: Arguments that do not affect values.
 STORAGE = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "copy", "generator"})
-#: The step of differences to one side, and those of central differences, which have to give the same derivative.
+#: The step of one-sided differences, the steps of central differences, and the relative difference that these may have.
 _STEP = 1e-6
 _STEPS = (2e-5, 1e-4)
 _AGREEMENT = 1e-4
-#: The kinds of numbers that are tried one after the other: the first one that the operator takes counts.
+#: The kinds of numbers to try in turn; the first one that the operator accepts counts.
 _KINDS = (0, 1, 2)
-#: Arguments with a choice; one case shows one value of them.
+#: Arguments with few values; a case has one of them.
 _CHOICES = frozenset({KEEPDIM, REDUCTION})
 #: The element types of gradients and tangents.
 _NUMBERS = frozenset({float, int})
-#: The maximum number of positions in a message.
+#: The maximum number of indices in a message.
 _MOST_SHOWN = 10
 #: The number of points without a known value after which a formula is abandoned.
 _PATIENCE = 3
@@ -69,12 +69,12 @@ class WrongValues(Struct, frozen=True):
     Attributes:
         formula: the formula.
         name: the argument whose gradient, or the output whose tangent is wrong.
-        where: the index of an element that is wrong.
-        at: the arguments, of tensors their sizes.
-        expected: the right element.
-        actual: the element that the formula gives.
-        reason: why PyTorch refuses to compute it, in place of the elements.
-        varied: the arguments whose value may be the cause, whether the formula mentions them or not.
+        where: the index of a wrong element.
+        at: the arguments; for tensors, their sizes.
+        expected: the correct element.
+        actual: the element of the formula's value.
+        reason: the reason why PyTorch rejects the computation, in place of elements.
+        varied: the arguments that may be the cause, including those that the formula does not mention.
     """
 
     formula: TypedFormula
@@ -88,13 +88,13 @@ class WrongValues(Struct, frozen=True):
 
 
 class _FormulaCheck(Struct):
-    """A formula while it is compared.
+    """The state of a formula's comparison.
 
     Attributes:
         formula: the formula.
         evaluate: the formula as a function.
-        missing: at how many more points it is compared.
-        unknown: at how many points nothing was known.
+        missing: the number of points left to compare.
+        unknown: the number of points without known value.
     """
 
     formula: TypedFormula
@@ -104,7 +104,7 @@ class _FormulaCheck(Struct):
 
 
 class _Point(Struct, frozen=True, dict=True):
-    """An operator at arguments."""
+    """An operator with arguments."""
 
     operator: ReferenceOperator
     signature: EvaluationSignature
@@ -123,7 +123,7 @@ class _Point(Struct, frozen=True, dict=True):
         }
 
     def along(self, moves: Mapping[str, Value]) -> dict[str, Value]:
-        """The approximate derivatives of the differentiable outputs when arguments move."""
+        """The approximate derivatives of the differentiable outputs along moves of arguments."""
         return self._slopes(self._outputs(moves, _STEP), self.outputs, _STEP)
 
     def _outputs(self, moves: Mapping[str, Value], step: float) -> Mapping[str, Value]:
@@ -137,10 +137,10 @@ class _Point(Struct, frozen=True, dict=True):
             raise UnknownValueError from failure
 
     def certain(self, moves: Mapping[str, Value]) -> dict[str, Value]:
-        """The derivatives by central differences, if another step yields the same.
+        """The derivatives by central differences, if two steps agree.
 
         Raises:
-            UnknownValueError: it yields others.
+            UnknownValueError: they differ.
         """
         slopes, repeated = (
             self._slopes(self._outputs(moves, step), self._outputs(moves, -step), 2 * step) for step in _STEPS
@@ -152,7 +152,7 @@ class _Point(Struct, frozen=True, dict=True):
         return slopes
 
     def direction(self, name: str) -> Mapping[str, Value]:
-        """The derivatives when one argument moves in the direction of its seed."""
+        """The derivatives along one argument's seed."""
         derivatives = self.derivatives.get(name)
         if derivatives is None:
             derivatives = self.derivatives[name] = self.along({name: seeds_like(self.arguments[name], _salt(name))})
@@ -195,20 +195,20 @@ def _product(one: Value, two: Value) -> float:
 
 
 def operator_of(differentiability: Differentiability) -> ReferenceOperator | None:
-    """The value of an operator on small tensors, or None if it is not known."""
+    """The value of an operator on small tensors, or None if unknown."""
     function = differentiability.function
     if function.name.is_foreach or differentiability.is_inplace:
         return None
     names = {argument.name for argument in function.schema.arguments.flat_non_out}
     if any({name, source} <= names for name, source in COMPUTED.items()):
-        # a value that is computed from another argument moves with it in formulas
+        # a saved value varies with the argument that it is computed from
         return None
     bound = bound_operator(function, implementation_named, STORAGE)
     return None if bound is None else ReferenceOperator(*bound, FAILURES)
 
 
 def is_judged(differentiability: Differentiability, formula: TypedFormula) -> bool:
-    """Whether a formula can be wrong on small tensors and right on tensors with one element."""
+    """Whether a formula may be wrong on small tensors although it is right on one-element tensors."""
     if not is_elementwise(differentiability.function.name.base):
         return True
     return not all(map(is_elementwise, called_names(formula)))
@@ -217,7 +217,7 @@ def is_judged(differentiability: Differentiability, formula: TypedFormula) -> bo
 def points_of(
     operator: ReferenceOperator, function: NativeFunction, signature: EvaluationSignature, used: frozenset[str]
 ) -> Iterator[_Point]:
-    """An operator at small tensors, with gradients of the outputs that formulas use."""
+    """The points of an operator, with gradients of the outputs that formulas use."""
     for kind in _KINDS:
         count = 0
         for arguments in small_arguments(function, signature.inputs, kind):
@@ -248,45 +248,45 @@ def _point(
 
 
 def _signature(differentiability: Differentiability) -> EvaluationSignature:
-    """The signature of a function, in which a list is a list and not its only tensor."""
+    """The signature of a function, with lists as lists."""
     return replace(signature_of(differentiability), joined=())
 
 
 def wrong_values(
     differentiability: Differentiability, formulas: Sequence[TypedFormula], refuted: Collection[TypedFormula]
 ) -> Iterator[WrongValues]:
-    """The formulas of one dispatch key that are wrong on small tensors, each once.
+    """The formulas of a dispatch key that are wrong on small tensors, each once.
 
     Args:
         differentiability: the operator.
         formulas: the formulas.
-        refuted: those that are known to be wrong.
+        refuted: the formulas that are known to be wrong.
     """
     return (wrong for _, wrong in _comparisons(differentiability, formulas, refuted) if wrong is not None)
 
 
 def is_confirmed(differentiability: Differentiability, formula: TypedFormula) -> bool:
-    """Whether the value of a formula is known at every point, and right."""
+    """Whether the value of a formula is known at every point and correct."""
     comparisons = list(_comparisons(differentiability, (formula,), ()))
     return bool(comparisons) and not any(wrong is not None or check.unknown for check, wrong in comparisons)
 
 
 def compared_formulas(differentiability: Differentiability, formulas: Sequence[TypedFormula]) -> Counter[TypedFormula]:
-    """The formulas of one dispatch key whose values are compared on small tensors, and how often each is."""
+    """The formulas of a dispatch key that are compared on small tensors, with the number of points."""
     return Counter(check.formula for check, _ in _comparisons(differentiability, formulas, ()))
 
 
 def _comparisons(
     differentiability: Differentiability, formulas: Sequence[TypedFormula], refuted: Collection[TypedFormula]
 ) -> Iterator[tuple[_FormulaCheck, WrongValues | None]]:
-    """The comparisons of formulas at points with known values; one that is wrong is the last of its formula."""
+    """The comparisons of formulas at points with known values; a wrong one ends those of its formula."""
     judged = [formula for formula in formulas if formula not in refuted and is_judged(differentiability, formula)]
     operator = operator_of(differentiability) if judged else None
     if operator is None:
         return
     active = []
     function = differentiability.function
-    # of a dropped argument nothing is seen in the formula
+    # include all arguments: dropped ones do not appear in the formula
     names = {argument.name for argument in function.schema.arguments.flat_non_out}
     varied = sum(bool(function.arguments_of(*types)) for types in (NUMBERS, FLAGS))
     n_points = 1 + varied + (not names.isdisjoint(_CHOICES))
@@ -334,10 +334,10 @@ def _variables(formula: TypedFormula, point: _Point) -> dict[str, Value]:
 
 
 def _components(formula: TypedFormula, evaluate: Evaluator, variables: Values) -> tuple[Value, ...]:
-    """The values of a formula for the names of its key; a list of gradients is one of them.
+    """The values of a formula for the names in its key; a list of gradients counts as one.
 
     Raises:
-        UnknownValueError: it is not known.
+        UnknownValueError: it is unknown.
     """
     names = formula.written.names
     values = evaluate(variables)
@@ -352,7 +352,7 @@ def _components(formula: TypedFormula, evaluate: Evaluator, variables: Values) -
 
 
 def _fitted(value: Value, like: Value) -> Value:
-    """Reduce a gradient to the sizes of the input, as the autograd engine does; zeros for an undefined one."""
+    """Sum a gradient to the sizes of the input, as the autograd engine does; zeros for an undefined one."""
     if type(like) is tuple:
         parts = (None,) * len(like) if value is None else value
         if type(parts) is not tuple or len(parts) != len(like):
@@ -392,7 +392,7 @@ def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: _Point) -
 
 
 def _gradient(point: _Point, name: str, gradients: Mapping[str, Value]) -> Value:
-    """The right gradient of an argument, element by element."""
+    """The correct gradient of an argument, element by element."""
     own = point.arguments[name]
     units: list[Value]
     if type(own) is tuple:
@@ -420,7 +420,7 @@ def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: _Point) ->
     variables = formula.variables
     lists = [name for name in names if type(point.arguments[name]) is tuple]
     if not any(name.endswith(TANGENT) for name in variables) and variables.isdisjoint(lists):
-        # another rule reports that it has no tangent
+        # another rule reports the missing tangent
         return None
     values = _components(formula, evaluate, _variables(formula, point))
     moves = {name: seeds_like(point.arguments[name], _salt(name)) for name in names}
@@ -447,7 +447,7 @@ def _shown(point: _Point) -> tuple[tuple[str, Value], ...]:
 
 
 def _positions(value: Value) -> Value:
-    """Replace tensors of few whole numbers by these, row by row: which are repeated may be the reason."""
+    """Replace tensors of few integers by lists: repeated indices may be the cause."""
     if type(value) is tuple:
         return tuple(map(_positions, value))
     if type(value) is not SmallTensor or len(value.items) > _MOST_SHOWN or set(map(type, value.items)) != {int}:
@@ -483,7 +483,7 @@ def _index(sizes: Sequence[int], place: int) -> tuple[int, ...]:
 
 
 def small_tensors_of(model: Model, entry: Entry) -> tuple[WrongValues, ...]:
-    """The formulas of an entry that are wrong on small tensors, without those that other analyses refute."""
+    """The formulas of an entry that are wrong on small tensors, except those that other analyses refute."""
     return model.ask(_judged_values, model, entry)
 
 
@@ -496,7 +496,7 @@ def _judged_values(model: Model, entry: Entry) -> tuple[WrongValues, ...]:
     refuted |= {formula for item in judged.shares for formula in item.formulas}
     refuted |= {item.formula for item in shape_judgement_of(model, entry)}
     analyses = analyses_of(model)
-    # what is not linear has no right value
+    # nonlinear formulas have no correct value
     refuted |= {interpretation.formula for interpretation in analyses.interpretations(entry) if interpretation.culprits}
     disagreements: list[WrongValues] = []
     for body, differentiability in bodies:

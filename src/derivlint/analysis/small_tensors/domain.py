@@ -1,4 +1,4 @@
-"""The domain of small tensors: primitives, operators, and definitions over them."""
+"""The domain of small tensors: primitives, operators and definitions over them."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ from derivlint.operators.shapes.sizes import METHODS, saved_property, written_si
 
 #: The modules that register operators in the table.
 FILLED_BY = (_view_ops, _index_ops, _products, _reduce_ops, _windows)
-#: The errors of evaluating something unknown.
+#: The errors that evaluation may raise.
 FAILURES = (SizesError, UnknownValueError, *analysis.FAILURES)
 
 
 def type_of(value: Value) -> MetadataToken:
-    """The scalar type of a tensor."""
+    """The dtype of a tensor."""
     if type(value) is SmallTensor:
         return scalar_type(value.items[0]) if len(value.items) else REAL
     return scalar_type(value)
 
 
 def converted(value: Value, target: Value) -> Value:
-    """A tensor of another scalar type."""
+    """Convert a tensor to another dtype."""
     if target is REAL and type_of(value) in (BOOL, INTEGER):
         return broadcast_map(float, value)
     if target is OPAQUE or target is None or target is type_of(value):
@@ -157,7 +157,7 @@ PRIMITIVES: dict[str, Primitive] = {
 
 @lru_cache(maxsize=4096)
 def is_lifted(name: str) -> bool:
-    """Whether an operator is elementwise, so that its result has the sizes of its operands."""
+    """Whether an operator is elementwise, so that its result has the broadcast sizes."""
     sizes = written_sizes().get(name)
     if sizes is None or name in TABLE:
         return False
@@ -170,7 +170,7 @@ def is_lifted(name: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_elementwise(name: str) -> bool:
-    """Whether an operator or helper is elementwise, according to the functions in its definition."""
+    """Whether an operator or helper is elementwise, judging by its definition."""
     if is_lifted(name) or name in PRIMITIVES:
         return name not in _OF_SEVERAL
     definition = definitions().get(name)
@@ -179,7 +179,7 @@ def is_elementwise(name: str) -> bool:
     return name not in definition.called and all(map(is_elementwise, definition.called))
 
 
-#: The primitives for which sizes matter.
+#: The primitives that depend on sizes.
 _OF_SEVERAL = frozenset(
     {
         *("unreduced", "count", "sum_over", "mean_over", "halves", "products_of_others", "other_dims", "last_dims"),
@@ -189,19 +189,19 @@ _OF_SEVERAL = frozenset(
 
 
 class SmallTensors(Domain):
-    """Small tensors, and numbers."""
+    """The domain of small tensors and numbers."""
 
     def __init__(self) -> None:
         self.unary = UNARY
         self.binary = BINARY
 
     def primitive(self, name: str) -> Primitive | None:
-        """A primitive; an operator that moves elements comes before its definition."""
+        """A primitive; operators that move elements take precedence over their definition."""
         primitive = PRIMITIVES.get(name)
         return self.operator(name) if primitive is None and name in TABLE else primitive
 
     def operator(self, name: str) -> Primitive | None:
-        """An operator of the table, or one on elements."""
+        """An operator of the table, or a lifted one."""
         implementation = _operator_named(name)
         return None if implementation is None else implementation.primitive()
 
@@ -212,7 +212,7 @@ class SmallTensors(Domain):
 
 @lru_cache(maxsize=4096)
 def lifted(name: str) -> Implementation | None:
-    """An operator on elements, for each element of tensors."""
+    """Lift an operator on elements to tensors."""
     implementation = OF_ELEMENTS.get(name)
     if implementation is None:
         return None
@@ -240,7 +240,7 @@ INTERPRETER = Interpreter(SmallTensors())
 
 @lru_cache(maxsize=4096)
 def implementation_named(name: str) -> Implementation | None:
-    """An operator or a helper by its name, or None if it is not known."""
+    """The implementation of an operator or helper, or None if unknown."""
     implementation = _operator_named(name)
     if implementation is not None:
         return implementation
@@ -268,7 +268,7 @@ METADATA: Mapping[str, Callable[[Value], Value]] = {
 
 
 def property_of(name: str) -> tuple[str, Callable[[Value], Any] | None]:
-    """The variable of a saved property, and the function that reads the property."""
+    """The variable of a saved property and the function that reads the property."""
     owner, read = saved_property(name)
     if read is None:
         return owner, None

@@ -1,4 +1,4 @@
-"""Evaluates formulas on small tensors."""
+"""Evaluation of formulas on small tensors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from derivlint.formula import Expr
 from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.operators.shapes import size_functions as sizes_by
 
-#: C++ lists and options that stand for their argument.
+#: C++ constructors of lists and options that return their argument.
 _WRAPPERS = (
     "IntArrayRef",
     "SymIntArrayRef",
@@ -39,7 +39,7 @@ _WRAPPERS = (
 
 
 def compile_formula(formula: TypedFormula) -> Evaluator | None:
-    """A formula as a function of an environment, or None if none of it is supported.
+    """Compile a formula to a function of an environment; None if none of it is supported.
 
     The function raises ``UnknownValueError`` for unsupported expressions.
     """
@@ -47,7 +47,7 @@ def compile_formula(formula: TypedFormula) -> Evaluator | None:
 
 
 def is_understood(formula: TypedFormula) -> bool:
-    """Whether every part of a formula is understood."""
+    """Whether every part of a formula is supported."""
     return all(_TensorCompiler(formula).is_understood(node) for node in formula.nodes if isinstance(node, Expr))
 
 

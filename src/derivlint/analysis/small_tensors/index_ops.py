@@ -1,4 +1,4 @@
-"""Operators that read and write elements at the positions of an index or a mask."""
+"""Operators that read and write elements by index or mask."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from derivlint.operators.shapes.size_values import Sizes, SizesError
 
 
 class PositionError(SizesError):
-    """A position that PyTorch refuses: outside of a dimension, or not an integer."""
+    """An index that PyTorch rejects: out of range, or not an integer."""
 
 
 def _wrapped(index: Value, size: int) -> Value:
@@ -42,7 +42,7 @@ def _wrapped(index: Value, size: int) -> Value:
 
 
 def _index_of(value: Value) -> SmallTensor:
-    """The tensor of an index; integral floats are accepted, PyTorch rejects fractions as well."""
+    """Validate an index tensor; integral floats are accepted, fractions are rejected as in PyTorch."""
     index = tensor_of(value)
     if any(type(position) is float and not position.is_integer() for position in index.items):
         raise PositionError("the index is a tensor of floating-point numbers")
@@ -83,7 +83,7 @@ def _slices(sizes: Sizes, dim: Value, index: Value) -> SmallTensor:
 
 
 def _cut(source: Value, sizes: Sizes) -> SmallTensor:
-    """The part of a source addressed by an index of these sizes."""
+    """The part of a source that an index of these sizes addresses."""
     whole = tensor_of(source)
     if whole.sizes == sizes:
         return whole
@@ -133,7 +133,7 @@ def _by_indices(sizes: Sizes, indices: Value) -> SmallTensor:
 
 @operator("index", "_unsafe_index")
 def index(self: Value, indices: Value) -> Value:
-    """Elements by tensors of indices."""
+    """Elements at index tensors."""
     return _picked(tensor_of(self), _by_indices(self.sizes, indices))
 
 
@@ -195,7 +195,7 @@ _REDUCTIONS: dict[str, Callable[[Sequence[Value]], Value]] = {
 
 
 def _grouped(tensor: SmallTensor, at: SmallTensor, values: SmallTensor, reduce: Value, include: Value) -> SmallTensor:
-    """Reduce the values written to each element, with the element itself if it is included."""
+    """Reduce the values written to each element, and the element itself if ``include``."""
     written: dict[int, list[Value]] = {}
     for place, value in zip(at.items, values.items, strict=True):
         written.setdefault(place, [tensor.items[place]] if include else []).append(value)
@@ -214,7 +214,7 @@ def scatter_reduce(
 
 
 def _source(at: SmallTensor, source: Value) -> SmallTensor:
-    """The values of slices; without dimensions it is a slice of one element."""
+    """The values of slices; a zero-dimensional source is a slice of one element."""
     slices = tensor_of(source)
     return slices if len(slices.sizes) or len(at.items) != 1 else SmallTensor(at.sizes, slices.items)
 
@@ -223,7 +223,7 @@ def _source(at: SmallTensor, source: Value) -> SmallTensor:
 def index_reduce(
     self: Value, dim: Value, index: Value, source: Value, reduce: Value, include_self: Value = True
 ) -> Value:
-    """With slices reduced."""
+    """Reduce slices."""
     at = _slices(tensor_of(self).sizes, dim, index)
     slices = _source(at, source)
     sizes_by.same(at.sizes, slices.sizes)
@@ -262,7 +262,7 @@ def index_put(self: Value, indices: Value, values: Value, accumulate: Value = Fa
 
 @operator()
 def put(self: Value, index: Value, source: Value, accumulate: Value = False) -> Value:
-    """Replace or add elements by linear indices."""
+    """Replace or add elements at linear indices."""
     at = _at(self, index)
     values = SmallTensor(at.sizes, tensor_of(source).items)
     return _added(self, at, values) if accumulate else put_at(at, self, values)
@@ -270,14 +270,14 @@ def put(self: Value, index: Value, source: Value, accumulate: Value = False) -> 
 
 @operator()
 def masked_scatter(self: Value, mask: Value, source: Value) -> Value:
-    """Replace the elements where the mask is set by those of a source, in order."""
+    """Replace the elements where the mask is set by successive elements of a source."""
     rest = iter(tensor_of(source).items)
     return broadcast_map(lambda item, flag: next(rest) if flag else item, self, mask)
 
 
 @helper()
 def masked_scatter_backward(grad: Value, mask: Value, sizes: Value) -> Value:
-    """The gradients where the mask is set, one after the other, and zeros."""
+    """The gradients where the mask is set, in sequence, followed by zeros."""
     selected = list(masked_select(grad, mask).items)
     count = count_of(sizes)
     return SmallTensor(Sizes(sizes), (selected + [0.0] * count)[:count])

@@ -1,6 +1,6 @@
-"""Small tensors to evaluate formulas on: arguments of an operator with different numbers everywhere.
+"""Small tensors for evaluating formulas: arguments of an operator with distinct elements.
 
-Their sizes are those at which sizes of formulas are evaluated, as far as they are small.
+Their sizes are those of :mod:`derivlint.analysis.shapes.cases`, if small.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from derivlint.schema import NativeFunction
 
 Values = Mapping[str, Value]
 
-#: The types of arguments that are numbers and no positions, and of those that are true or false.
+#: The types of arguments that are numbers rather than indices, and of flags.
 NUMBERS = ("Scalar", "float")
 FLAGS = ("bool",)
 
@@ -30,13 +30,13 @@ _USUAL_AXES = (0, 1, -1, (0,), (1,), (-1,))
 #: The maximum number of cases.
 _CASES = 4
 _GOLDEN = 0.6180339887498949
-#: Where numbers are, of either sign or positive: some operators take only the latter.
+#: The ranges of numbers: both signs, and positive ones for operators that need them.
 _RANGES = ((-1.7, 1.6), (0.25, 0.85), (1.1, 2.2))
 
 
 @lru_cache(512)
 def _numbers(count: int, salt: int, low: float, high: float) -> tuple[float, ...]:
-    """Numbers that look arbitrary, none of them near zero or equal to another one."""
+    """Pseudorandom numbers, distinct and not near zero."""
     values = [round(low + (high - low) * ((7 * at + 13 * salt + 1) * _GOLDEN % 1.0), 3) for at in range(count)]
     return tuple([x + 0.05 if 0 <= x < 0.05 else x - 0.05 if -0.05 < x < 0 else x for x in values])
 
@@ -46,21 +46,21 @@ def numbers(sizes: Sizes, salt: int, kind: int = 0) -> SmallTensor:
 
     Args:
         sizes: its sizes.
-        salt: the number of the tensor; no two have the same numbers.
-        kind: in which range they are.
+        salt: the number of the tensor, which makes its elements distinct from other tensors'.
+        kind: the index of the range.
     """
     return SmallTensor(sizes, _numbers(math.prod(sizes), salt, *_RANGES[kind]))
 
 
 def seeds_like(value: Value, salt: int) -> Value:
-    """A tangent or gradient for a tensor, or for all tensors of a list."""
+    """A gradient or tangent for a tensor, or for all tensors of a list."""
     if type(value) is tuple:
         return DualList(seeds_like(tensor, salt + at) for at, tensor in enumerate(value))
     return numbers(value.sizes, 11 + salt)
 
 
 def small_arguments(function: NativeFunction, differentiable: Collection[str], kind: int) -> Iterator[Values]:
-    """Arguments that an operator takes, with numbers of one kind."""
+    """The arguments that an operator accepts, with numbers of one kind."""
     small = [arguments for arguments, _ in legal_cases(function) if _size(tuple(arguments.values())) <= _SMALL]
     for arguments in sorted(small, key=_has_usual_axis)[:_CASES]:
         yield {
@@ -76,9 +76,9 @@ def small_arguments(function: NativeFunction, differentiable: Collection[str], k
 
 
 def variations(function: NativeFunction, arguments: Values) -> Iterator[Values]:
-    """Another value for each number of the arguments, then the other one for each flag.
+    """Variants of the arguments: one with all numbers changed, one with all flags inverted.
 
-    Defaults are special: at 2 a norm is symmetric, and what is multiplied by 1 may be left out.
+    Default values hide mistakes: with p = 2 a norm is symmetric, and a factor of 1 may be omitted.
     """
     flipped = {name: not arguments[name] for name in function.arguments_of(*FLAGS) if type(arguments.get(name)) is bool}
     values = [(at, name, arguments.get(name)) for at, name in enumerate(sorted(function.arguments_of(*NUMBERS)))]
@@ -91,7 +91,7 @@ def variations(function: NativeFunction, arguments: Values) -> Iterator[Values]:
 
 
 def _has_usual_axis(arguments: Values) -> bool:
-    """Whether a dimension is one that people write as a constant in place of the argument."""
+    """Whether a dimension is one that authors write as a constant instead of the argument."""
     return any(arguments.get(name) in _USUAL_AXES for name in AXES)
 
 
@@ -114,7 +114,7 @@ def _filled(name: str, value: Value, is_differentiable: bool, salt: int, kind: i
 
 
 def _positions(value: Value, arguments: Values, among: int | None = None) -> Value:
-    """Distinct positions among the elements or along a dimension, descending; repeated if there are too few."""
+    """Distinct indices of elements or along a dimension, descending; repeated if there are too few."""
     if type(value) is tuple:
         own = next(iter(arguments.values()))
         return tuple(_positions(item, arguments, own[at]) for at, item in enumerate(value))
@@ -129,6 +129,6 @@ def _positions(value: Value, arguments: Values, among: int | None = None) -> Val
             among = whole[dim]
             along = coordinates(value, dim % len(value))
         elif "dim" not in arguments and len(whole) > 1 and len(value) < len(whole):
-            # classes, or rows of a table
+            # indices of classes, or of rows of a table
             among = 2
     return SmallTensor(value, [(among - 1 - at) % among for at in along])

@@ -25,7 +25,7 @@ from derivlint.operators.shapes.size_values import Sizes
 
 @helper("matmul")
 def matmul(self: Value, other: Value) -> Value:
-    """A product of matrices or vectors, or of batches of them."""
+    """The product of matrices, vectors or batches."""
     rows, columns = tensor_of(self), tensor_of(other)
     result_sizes = sizes_by.matmul(rows.sizes, columns.sizes)
     count_of(result_sizes)
@@ -46,7 +46,7 @@ def matmul(self: Value, other: Value) -> Value:
 
 @helper("mm", "_sparse_sparse_matmul")
 def mm(self: Value, mat2: Value) -> Value:
-    """A product of two matrices."""
+    """The product of two matrices."""
     sizes_by.of_rank(tensor_of(self).sizes, 2), sizes_by.of_rank(tensor_of(mat2).sizes, 2)
     return matmul(self, mat2)
 
@@ -74,7 +74,7 @@ def dot(self: Value, tensor: Value) -> Value:
 
 @helper("outer", "ger")
 def outer(self: Value, vec2: Value) -> Value:
-    """All products of the elements of two vectors."""
+    """The outer product of two vectors."""
     (rows,), (columns,) = tensor_of(self).sizes, tensor_of(vec2).sizes
     return matmul(reshaped(self, Sizes((rows, 1))), reshaped(vec2, Sizes((1, columns))))
 

@@ -1,4 +1,4 @@
-"""Reductions, scans, and choices among the elements of a dimension."""
+"""Reductions, scans, and selections along a dimension."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from derivlint.analysis.small_tensors.tensor import (
 from derivlint.operators.shapes import size_functions as sizes_by
 from derivlint.operators.shapes.size_values import Sizes, SizesError
 
-#: A dimension that was not given, where ``None`` is something else.
+#: The default of a dimension for which ``None`` has another meaning.
 _ALL = "all"
 
 
 def axes_of(dims: Value, rank: int) -> frozenset[int]:
-    """The named dimensions, by default all."""
+    """The nonnegative indices of dimensions, by default of all."""
     if dims is None or dims == ():
         return frozenset(range(rank))
     named = (dims,) if type(dims) is int else dims
@@ -50,7 +50,7 @@ def reduced(
 
 
 def along_axis(tensor: SmallTensor, axis: int, function: Callable[[Sequence[Value]], Sequence[Value]]) -> SmallTensor:
-    """Apply a function along a dimension that returns a fixed number of elements."""
+    """Apply a function along a dimension; it returns a fixed number of elements."""
     taken = reduction_groups(tensor.sizes, frozenset({axis}))
     parts = [function([tensor.items[at] for at in group]) for group in taken]
     sizes = sizes_by.resized(tensor.sizes, axis, len(parts[0]) if parts else 0)
@@ -62,7 +62,7 @@ def along_axis(tensor: SmallTensor, axis: int, function: Callable[[Sequence[Valu
 
 
 def scanned(function: Callable[[Sequence[Value]], Sequence[Value]], tensor: Value, dim: Value) -> SmallTensor:
-    """Apply a function along a dimension that preserves the number of elements."""
+    """Apply a function along a dimension; it preserves the number of elements."""
     items, sizes = tensor_of(tensor).items, tensor.sizes
     result = list(items)
     for group in reduction_groups(sizes, axes_of(dim, len(sizes))):
@@ -76,7 +76,7 @@ def scanned(function: Callable[[Sequence[Value]], Sequence[Value]], tensor: Valu
 
 @operator()
 def nansum(self: Value, dim: Value = None, keepdim: Value = False, _dtype: Value = None) -> Value:
-    """The sum of the numbers."""
+    """The sum of all elements that are not NaN."""
     return reduced(lambda items: sum(item for item in items if not math.isnan(item)), self, dim, keepdim)
 
 
@@ -130,7 +130,7 @@ operators(
 
 @operator()
 def logcumsumexp(self: Value, dim: Value) -> Value:
-    """Logarithms of the sums of exponentials so far."""
+    """The logarithms of cumulative sums of exponentials."""
     return scanned(lambda items: [logarithm_of_sum(items[: at + 1]) for at in range(len(items))], self, dim)
 
 
@@ -152,7 +152,7 @@ def softmax(self: Value, dim: Value, _half_to_float: Value = False, _dtype: Valu
 
 
 def products_of_others(tensor: Value, dim: Value) -> Value:
-    """Along a dimension, the products of all other elements."""
+    """The product of all other elements along a dimension."""
 
     def along(items: Sequence[Value]) -> list[Value]:
         return [math.prod(items[:at]) * math.prod(items[at + 1 :]) for at in range(len(items))]
@@ -162,7 +162,7 @@ def products_of_others(tensor: Value, dim: Value) -> Value:
 
 @helper()
 def cumprod_backward(grad: Value, input: Value, dim: Value, _output: Value) -> Value:
-    """For each element, the sum over the products that contain it, divided by it."""
+    """For each element, the sum of the weighted products that contain it, divided by it."""
 
     def along(items: Sequence[Value]) -> list[Value]:
         gradients, factors = [item[0] for item in items], [item[1] for item in items]
@@ -183,7 +183,7 @@ def _paired(first: Value, second: Value) -> SmallTensor:
 
 @helper()
 def cumprod_jvp(self_t: Value, self_p: Value, _result: Value, dim: Value) -> Value:
-    """The products with each of the factors replaced by its tangent."""
+    """The sum of the products with one factor replaced by its tangent."""
 
     def along(items: Sequence[Value]) -> list[Value]:
         tangents = []
@@ -204,11 +204,11 @@ operators(
 )
 
 
-# ---- choices
+# ---- selections
 
 
 def chosen(tensor: Value, dim: Value, keepdim: Value, choose: Callable[[Sequence[Value]], int]) -> Value:
-    """One element along a dimension, and its index."""
+    """Select one element along a dimension, with its index."""
     positions = reduced(choose, tensor, dim, keepdim)
     items = tensor_of(tensor).items
     taken = reduction_groups(tensor.sizes, axes_of(dim, len(tensor.sizes)))
@@ -234,19 +234,19 @@ def _middle(items: Sequence[Value]) -> int:
 
 @operator("amax")
 def amax(self: Value, dim: Value = (), keepdim: Value = False) -> Value:
-    """The greatest element."""
+    """The maximum."""
     return reduced(max, self, dim, keepdim)
 
 
 @operator("amin")
 def amin(self: Value, dim: Value = (), keepdim: Value = False) -> Value:
-    """The least element."""
+    """The minimum."""
     return reduced(min, self, dim, keepdim)
 
 
 @operator("max")
 def max_(self: Value, dim: Value = _ALL, keepdim: Value = False, other: Value = None) -> Value:
-    """The greatest element, with its index if a dimension is given; or the greater of two."""
+    """The maximum, with its index if a dimension is specified; or the greater of two."""
     if other is not None:
         return broadcast_map(lambda one, two: max(real_only(one), real_only(two)), self, other)
     return amax(self) if dim == _ALL else chosen(self, dim, keepdim, _greatest)
@@ -254,7 +254,7 @@ def max_(self: Value, dim: Value = _ALL, keepdim: Value = False, other: Value = 
 
 @operator("min")
 def min_(self: Value, dim: Value = _ALL, keepdim: Value = False, other: Value = None) -> Value:
-    """The least element, with its index if a dimension is given; or the smaller of two."""
+    """The minimum, with its index if a dimension is specified; or the smaller of two."""
     if other is not None:
         return broadcast_map(lambda one, two: min(real_only(one), real_only(two)), self, other)
     return amin(self) if dim == _ALL else chosen(self, dim, keepdim, _least)
@@ -262,7 +262,7 @@ def min_(self: Value, dim: Value = _ALL, keepdim: Value = False, other: Value = 
 
 @operator("median", "nanmedian")
 def median(self: Value, dim: Value = _ALL, keepdim: Value = False) -> Value:
-    """The median, with its index if a dimension is given."""
+    """The median, with its index if a dimension is specified."""
     if dim == _ALL:
         return reduced(lambda items: items[_middle(items)], self)
     return chosen(self, dim, keepdim, _middle)
@@ -270,14 +270,14 @@ def median(self: Value, dim: Value = _ALL, keepdim: Value = False) -> Value:
 
 @operator()
 def mode(self: Value, dim: Value = -1, keepdim: Value = False) -> Value:
-    """The most frequent element, the least of ties, and its index."""
+    """The most frequent element, the smallest of ties, and its index."""
     return chosen(
         self, dim, keepdim, lambda items: items.index(min(items, key=lambda item: (-items.count(item), item)))
     )
 
 
 def _ordered(tensor: Value, dim: Value, order: Callable[[Sequence[Value]], Sequence[int]]) -> Value:
-    """Reorder or select elements along a dimension; returns them and their indices."""
+    """Reorder or select elements along a dimension; return them and their indices."""
     items, sizes = tensor_of(tensor).items, tensor.sizes
     (axis,) = axes_of(dim, len(sizes))
     taken = reduction_groups(sizes, frozenset({axis}))
@@ -292,13 +292,13 @@ def _ordered(tensor: Value, dim: Value, order: Callable[[Sequence[Value]], Seque
 
 @operator()
 def sort(self: Value, dim: Value = -1, descending: Value = False, _stable: Value = None) -> Value:
-    """Sort the elements; returns them and their indices."""
+    """Sort the elements; return them and their indices."""
     return _ordered(self, dim, lambda items: _ranked(items)[:: -1 if descending else 1])
 
 
 @operator()
 def topk(self: Value, k: Value, dim: Value = -1, largest: Value = True, _sorted: Value = True) -> Value:
-    """The greatest or least elements, and their indices."""
+    """The greatest or smallest elements, and their indices."""
     return _ordered(self, dim, lambda items: _ranked(items)[:: -1 if largest else 1][:k])
 
 
@@ -314,9 +314,9 @@ operators(
         "kthvalue": lambda self, k, dim=-1, keepdim=False: chosen(
             self, dim, keepdim, lambda items: _ranked(items)[k - 1]
         ),
-        # the greatest element so far, and where it was
+        # the cumulative maximum and its index
         "cummax": lambda self, dim: _extremes(self, dim, _greatest),
-        # the least element so far, and where it was
+        # the cumulative minimum and its index
         "cummin": lambda self, dim: _extremes(self, dim, _least),
     }
 )
@@ -326,7 +326,7 @@ operators(
 
 
 def unreduced(tensor: Value, dims: Value, keepdim: Value = False, rank: Value = None) -> Value:
-    """Restore the reduced dimensions of a tensor, with size one."""
+    """Restore reduced dimensions, with size one."""
     return SmallTensor(sizes_by.unreduced(tensor_of(tensor).sizes, dims, keepdim, rank), tensor.items)
 
 
@@ -344,12 +344,12 @@ def halves(tensor: Value, dim: Value) -> Value:
 
 
 def by_channel(values: Value, tensor: Value) -> Value:
-    """One value for each channel, in sizes that can be broadcast to the tensor's."""
+    """Reshape one value per channel for broadcasting."""
     if values is None:
         return None
     return SmallTensor(sizes_by.by_channel(tensor_of(values).sizes, tensor_of(tensor).sizes), values.items)
 
 
 def numbered(sizes: Sequence[int]) -> SmallTensor:
-    """Positions as a tensor."""
+    """A tensor of the linear indices of its elements."""
     return linear_indices(sizes)

@@ -1,6 +1,6 @@
-"""Small tensors, and positions in the list of their elements, the last dimension running first.
+"""Small tensors, and linear indices into their elements in row-major order.
 
-Positions depend on sizes only, and few sizes occur, so they are computed once.
+Indices depend only on sizes, which repeat, so they are memoized.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LARGEST = 4096
 
 
 class SmallTensor(Struct, frozen=True, eq=False):
-    """A tensor.
+    """A tensor as sizes and elements.
 
     Attributes:
         sizes: its sizes.
@@ -40,10 +40,10 @@ class SmallTensor(Struct, frozen=True, eq=False):
 
 
 def tensor_of(value: Value) -> SmallTensor:
-    """A value that has to be a tensor.
+    """Return a value that must be a tensor.
 
     Raises:
-        SizesError: it is not.
+        SizesError: it is not a tensor.
     """
     if type(value) is SmallTensor:
         return value
@@ -58,7 +58,7 @@ def sizes_of(value: Value) -> Value:
 
 
 def number_of(value: Value) -> Value:
-    """A number; that of a tensor with one element."""
+    """A number, or the element of a one-element tensor."""
     if type(value) is not SmallTensor:
         return value
     (item,) = value.items
@@ -69,7 +69,7 @@ def count_of(sizes: Sequence[int]) -> int:
     """The number of elements of a tensor.
 
     Raises:
-        SizesError: it is not small.
+        SizesError: there are more than ``LARGEST``.
     """
     count = math.prod(sizes)
     if not 0 <= count <= LARGEST:
@@ -78,27 +78,27 @@ def count_of(sizes: Sequence[int]) -> int:
 
 
 def filled(sizes: Sequence[int], element: Value) -> SmallTensor:
-    """A tensor of one value."""
+    """A tensor with equal elements."""
     return SmallTensor(Sizes(sizes), [element] * count_of(sizes))
 
 
 def linear_indices(sizes: Sequence[int]) -> SmallTensor:
-    """The tensor whose elements are their own positions; a view of it has the positions that the view reads."""
+    """The tensor of linear indices: a view of it has the indices that the view reads."""
     return SmallTensor(Sizes(sizes), range(count_of(sizes)))
 
 
-# ---- positions
+# ---- indices
 
 
 @lru_cache(_MANY)
 def strides_of(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """The distances of neighbours in each dimension."""
+    """The contiguous strides."""
     return tuple(math.prod(sizes[at + 1 :]) for at in range(len(sizes)))
 
 
 @lru_cache(_MANY)
 def strided_indices(sizes: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> tuple[int, ...]:
-    """The positions of the elements of a view."""
+    """The linear indices of a view's elements."""
     count_of(sizes)
     positions = [offset]
     for size, stride in zip(sizes, strides, strict=True):
@@ -109,7 +109,7 @@ def strided_indices(sizes: tuple[int, ...], strides: tuple[int, ...], offset: in
 
 @lru_cache(_MANY)
 def reduction_groups(sizes: tuple[int, ...], axes: frozenset[int]) -> tuple[tuple[int, ...], ...]:
-    """The positions of the elements that are reduced to each element of the result."""
+    """The linear indices of the elements that are reduced to each result."""
     strides = strides_of(sizes)
     outer = [at for at in range(len(sizes)) if at not in axes]
     within = sorted(axes) if len(sizes) else []
@@ -120,7 +120,7 @@ def reduction_groups(sizes: tuple[int, ...], axes: frozenset[int]) -> tuple[tupl
 
 @lru_cache(_MANY)
 def broadcast_indices(own: tuple[int, ...], target: tuple[int, ...]) -> tuple[int, ...]:
-    """The positions that the elements of a broadcast tensor are read from."""
+    """The linear indices from which a broadcast tensor's elements are read."""
     strides = [0 if size == 1 else stride for size, stride in zip(own, strides_of(own), strict=True)]
     return strided_indices(target, (*(0,) * (len(target) - len(own)), *strides))
 
@@ -135,18 +135,18 @@ def coordinates(sizes: tuple[int, ...], axis: int) -> tuple[int, ...]:
 
 
 def strided_view(tensor: SmallTensor, sizes: Sequence[int], strides: Sequence[int], offset: int = 0) -> SmallTensor:
-    """A view."""
+    """The elements of a view."""
     items = tensor.items
     return SmallTensor(Sizes(sizes), [items[at] for at in strided_indices(tuple(sizes), tuple(strides), offset)])
 
 
 def reshaped(tensor: SmallTensor, sizes: Sizes) -> SmallTensor:
-    """A tensor with these elements in other sizes."""
+    """The same elements with other sizes."""
     return SmallTensor(sizes, tensor.items)
 
 
 def broadcast_to(tensor: SmallTensor, sizes: Sizes) -> SmallTensor:
-    """A tensor that is expanded."""
+    """The tensor, expanded."""
     if tensor.sizes == sizes:
         return tensor
     items = tensor.items
@@ -154,7 +154,7 @@ def broadcast_to(tensor: SmallTensor, sizes: Sizes) -> SmallTensor:
 
 
 def broadcast_map(function: Callable[..., Value], *values: Value) -> Value:
-    """A function of elements, of tensors that are broadcast to each other; of numbers only, a number."""
+    """Lift a function of elements to broadcast tensors; numbers give a number."""
     sizes = None
     is_same = True
     for value in values:
@@ -176,10 +176,10 @@ def broadcast_map(function: Callable[..., Value], *values: Value) -> Value:
 
 
 def all_indices(sizes: Sequence[int]) -> product[tuple[int, ...]]:
-    """The indices of all elements, in their order."""
+    """The index of each element, in order."""
     return product(*map(range, sizes))
 
 
-#: Operators on small tensors that are not elementwise.
+#: The operators on small tensors that are not elementwise.
 TABLE = Table()
 operator, helper, operators, helpers = TABLE.operator, TABLE.helper, TABLE.operators, TABLE.helpers

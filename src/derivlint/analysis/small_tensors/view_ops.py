@@ -1,4 +1,4 @@
-"""Operators that move elements: views, their adjoints, padding and lists."""
+"""Operators that move elements: views, their adjoints, padding, and lists."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from derivlint.operators.shapes import size_functions as sizes_by
 from derivlint.operators.shapes import window_sizes
 from derivlint.operators.shapes.size_values import Sizes, SizesError
 
-#: The number that C++ has for "to the end".
+#: The end of a slice that means "to the end".
 _END = 2**63 - 1
 
 
@@ -37,7 +37,7 @@ def _axis(dim: Value, rank: int) -> int:
     return dim % max(rank, 1)
 
 
-# ---- other sizes
+# ---- changed sizes
 
 
 @helper("view", "reshape", "_unsafe_view", "_reshape_alias", "_reshape_copy", "view_copy", "_mkldnn_reshape")
@@ -48,7 +48,7 @@ def view(self: Value, size: Value) -> Value:
 
 @operator()
 def flatten(self: Value, start_dim: Value = 0, end_dim: Value = -1) -> Value:
-    """Merge several dimensions into one."""
+    """Merge dimensions."""
     return reshaped(tensor_of(self), sizes_by.flattened(self.sizes, start_dim, end_dim))
 
 
@@ -66,7 +66,7 @@ def expand(self: Value, size: Value, _implicit: Value = False) -> Value:
 
 @operator()
 def sum_to(self: Value, size: Value) -> Value:
-    """The adjoint of broadcasting."""
+    """Sum over broadcast dimensions."""
     sizes = sizes_by.sum_to(tensor_of(self).sizes, size)
     if sizes == self.sizes:
         return self
@@ -75,7 +75,7 @@ def sum_to(self: Value, size: Value) -> Value:
 
 @operator()
 def repeat(self: Value, repeats: Value) -> Value:
-    """Repeated along each dimension."""
+    """Repeat along each dimension."""
     sizes = sizes_by.repeated(tensor_of(self).sizes, repeats)
     own = (1,) * (len(sizes) - len(self.sizes)) + tuple(self.sizes)
     at = [0] * count_of(sizes)
@@ -121,7 +121,7 @@ def transpose(self: Value, dim0: Value, dim1: Value) -> Value:
 
 @operator("t", "t_copy")
 def t(self: Value) -> Value:
-    """A matrix transposed."""
+    """Transpose a matrix."""
     if len(tensor_of(self).sizes) > 2:
         raise SizesError
     return transpose(self, 0, 1) if len(self.sizes) == 2 else self
@@ -129,7 +129,7 @@ def t(self: Value) -> Value:
 
 @operator("mT")
 def matrix_transposed(self: Value) -> Value:
-    """Matrices transposed."""
+    """Transpose matrices."""
     sizes_by.matrix(tensor_of(self).sizes)
     return transpose(self, -2, -1)
 
@@ -154,7 +154,7 @@ def permute_back(self: Value, dims: Value) -> Value:
 
 @operator("select", "select_copy")
 def select(self: Value, dim: Value, index: Value) -> Value:
-    """One slice of a dimension."""
+    """A slice of a dimension, without the dimension."""
     sizes, strides = tensor_of(self).sizes, strides_of(self.sizes)
     axis = _axis(dim, len(sizes))
     if not -sizes[axis] <= index < sizes[axis]:
@@ -166,7 +166,7 @@ def select(self: Value, dim: Value, index: Value) -> Value:
 
 @operator("slice", "slice_copy")
 def slice_(self: Value, dim: Value = 0, start: Value = None, end: Value = None, step: Value = 1) -> Value:
-    """Some slices of a dimension."""
+    """A range of slices of a dimension."""
     sizes, strides = tensor_of(self).sizes, list(strides_of(self.sizes))
     axis = _axis(dim, len(sizes))
     taken = range(sizes[axis])[slice(start, _END if end is None else end, step)]
@@ -198,7 +198,7 @@ def diagonal(self: Value, offset: Value = 0, dim1: Value = 0, dim2: Value = 1) -
 
 @operator("unfold", "unfold_copy")
 def unfold(self: Value, dimension: Value, size: Value, step: Value) -> Value:
-    """Windows of a dimension."""
+    """The windows of a dimension."""
     sizes, strides = tensor_of(self).sizes, strides_of(self.sizes)
     view_sizes = sizes_by.unfolded(sizes, dimension, size, step)
     axis = _axis(dimension, len(sizes))
@@ -208,7 +208,7 @@ def unfold(self: Value, dimension: Value, size: Value, step: Value) -> Value:
 
 @operator("as_strided", "as_strided_copy")
 def as_strided(self: Value, size: Value, stride: Value, storage_offset: Value = None) -> Value:
-    """Any view."""
+    """A view with arbitrary strides."""
     return strided_view(tensor_of(self), size, stride, storage_offset or 0)
 
 
@@ -339,7 +339,7 @@ def diagonal_backward(grad_output: Value, input_sizes: Value, offset: Value, dim
 
 @operator()
 def unfold_backward(grad_in: Value, input_sizes: Value, dim: Value, size: Value, step: Value) -> Value:
-    """The sum of overlapping windows."""
+    """The sum over overlapping windows."""
     return add_at(unfold(linear_indices(input_sizes), dim, size, step), input_sizes, grad_in)
 
 
@@ -386,7 +386,7 @@ def as_strided_scatter(self: Value, src: Value, size: Value, stride: Value, stor
 def slice_inverse(
     self: Value, src: Value, dim: Value = 0, start: Value = None, end: Value = None, step: Value = 1
 ) -> Value:
-    """The source with the tensor as a slice."""
+    """The source with its slice replaced by the tensor."""
     return slice_scatter(src, self, dim, start, end, step)
 
 
@@ -395,7 +395,7 @@ def slice_inverse(
 
 @operator()
 def constant_pad_nd(self: Value, pad: Value, value: Value = 0) -> Value:
-    """Pad both ends with a value; a negative number crops."""
+    """Pad both ends with a value; negative padding crops."""
     sizes = window_sizes.padded(tensor_of(self).sizes, pad)
     inner, outer = self, linear_indices(sizes)
     for at in range(len(pad) // 2):
@@ -434,7 +434,7 @@ def cat(tensors: Value, dim: Value = 0) -> Value:
 
 @operator("split", "unsafe_split")
 def split(self: Value, split_size: Value, dim: Value = 0) -> Value:
-    """Parts of one size."""
+    """Split into parts of one size."""
     parts = sizes_by.split(tensor_of(self).sizes, split_size, dim)
     axis = _axis(dim, len(self.sizes))
     slices, start = [], 0
@@ -446,14 +446,14 @@ def split(self: Value, split_size: Value, dim: Value = 0) -> Value:
 
 @operator()
 def unbind(self: Value, dim: Value = 0) -> Value:
-    """The slices of a dimension."""
+    """Split into the slices of a dimension."""
     size = tensor_of(self).sizes[_axis(dim, len(self.sizes))]
     return tuple(select(self, dim, at) for at in range(size))
 
 
 @helper()
 def cat_tensors_backward(grad: Value, sizes: Value, _dtypes: Value, dim: Value) -> Value:
-    """The parts that were joined."""
+    """Split the gradient into those of the concatenated tensors."""
     axis = _axis(dim, len(tensor_of(grad).sizes))
     return split(grad, tuple(size[axis] for size in sizes), dim)
 

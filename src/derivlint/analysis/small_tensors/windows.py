@@ -1,6 +1,6 @@
-"""Padding, pooling and resizing of images: along each of the last dimensions an output is a sum of weighted inputs.
+"""Padding, pooling and resizing of images: outputs are weighted sums of inputs along each of the last dimensions.
 
-Its adjoint has the same weights with inputs and outputs exchanged.
+The adjoint has the same weights with inputs and outputs exchanged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Rows = Sequence[Sequence[tuple[int, float]]]
 
 
 def _weighted(tensor: Value, rows_of_axes: Sequence[Rows]) -> Value:
-    """An operator on the last dimensions."""
+    """Apply weighted sums along the last dimensions."""
     result = tensor_of(tensor)
     for at, rows in enumerate(reversed(rows_of_axes)):
 
@@ -42,7 +42,7 @@ def _exchanged(rows: Rows, size: int) -> Rows:
 
 
 def _pulled(grad: Value, rows_of_axes: Sequence[Rows], sizes: Sequence[int]) -> Value:
-    """The gradient of an input of these sizes."""
+    """The gradient for an input of these sizes."""
     last = sizes[len(sizes) - len(rows_of_axes) :]
     outputs = [len(rows) for rows in rows_of_axes]
     if list(tensor_of(grad).sizes) != [*sizes[: len(sizes) - len(last)], *outputs]:
@@ -79,7 +79,7 @@ _REPLICATION = _padded(lambda index, size: min(max(index, 0), size - 1))
 
 @helper("reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
 def reflection(self: Value, padding: Value) -> Value:
-    """More elements at both ends, in reverse order."""
+    """Pad with reflected elements."""
     return _weighted(self, _REFLECTION(tensor_of(self).sizes, padding))
 
 
@@ -91,7 +91,7 @@ def reflection_backward(grad_output: Value, self: Value, padding: Value) -> Valu
 
 @helper("replication_pad1d", "replication_pad2d", "replication_pad3d")
 def replication(self: Value, padding: Value) -> Value:
-    """The outermost elements again at both ends."""
+    """Pad with the outermost elements."""
     return _weighted(self, _REPLICATION(tensor_of(self).sizes, padding))
 
 
@@ -153,7 +153,7 @@ def average_backward(
     count_include_pad: Value,
     divisor_override: Value,
 ) -> Value:
-    """The adjoint of means of windows."""
+    """The adjoint of average pooling."""
     rows = _averaged(
         tensor_of(self).sizes, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -170,7 +170,7 @@ def _adapted(sizes: Sequence[int], output_size: Sequence[int]) -> list[Rows]:
 
 @helper("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "mkldnn_adaptive_avg_pool2d")
 def adaptive_average(self: Value, output_size: Value) -> Value:
-    """The means of a given number of windows."""
+    """The means of a fixed number of windows."""
     return _weighted(self, _adapted(tensor_of(self).sizes, output_size))
 
 
@@ -180,17 +180,17 @@ def _adaptive_backward(grad_output: Value, self: Value, count: int) -> Value:
 
 @helper("_adaptive_avg_pool2d_backward", "mkldnn_adaptive_avg_pool2d_backward")
 def adaptive_average_backward(grad_output: Value, self: Value) -> Value:
-    """The adjoint of adaptive means."""
+    """The adjoint of adaptive average pooling."""
     return _adaptive_backward(grad_output, self, 2)
 
 
 def _sent(grad: Value, self: Value, indices: Value, count: int) -> Value:
-    """Write gradients to the positions of the maxima of windows."""
+    """Write gradients to the indices of window maxima."""
     whole = flatten(filled(tensor_of(self).sizes, 0.0), -count)
     return reshaped(scatter_add(whole, -1, flatten(indices, -count), flatten(grad, -count)), self.sizes)
 
 
-#: The parameters of the adjoints of maximum pooling.
+#: The parameters of the adjoints of max pooling.
 _LARGEST = (
     *("grad_output", "self", "indices", "_kernel_size", "_stride", "_padding", "_dilation", "_ceil_mode"),
     "_output_size",
@@ -216,14 +216,14 @@ for _count in (2, 3):
 
 @operator("max_unpool2d")
 def unpooled(self: Value, indices: Value, output_size: Value) -> Value:
-    """Elements at their positions before pooling."""
+    """Write elements to their indices before pooling."""
     sizes = (*tensor_of(self).sizes[:-2], *output_size)
     return _sent(self, filled(sizes, 0.0), indices, 2)
 
 
 @helper()
 def max_pool_double_backward(grad: Value, indices: Value, dim: Value) -> Value:
-    """The elements at the positions of the maxima of windows."""
+    """The elements at the indices of window maxima."""
     gathered = gather(flatten(grad, -dim), -1, flatten(indices, -dim))
     return reshaped(gathered, tensor_of(indices).sizes)
 
@@ -235,7 +235,7 @@ helpers(
 )
 
 
-# ---- other sizes
+# ---- resizing
 
 
 def _nearest(half: float) -> Callable[[int, int, Value, Value], Rows]:
@@ -260,7 +260,7 @@ def _linear(size: int, output_size: int, aligned: Value, scale: Value) -> Rows:
 
 
 def _add_resizing(name: str, count: int, rows: Callable[[int, int, Value, Value], Rows], is_aligned: bool) -> None:
-    """Add an operator that resizes, and its adjoint."""
+    """Register a resizing operator and its adjoint."""
 
     def rows_of(sizes: Sequence[int], output_size: Sequence[int], more: Sequence[Value]) -> list[Rows]:
         aligned, scales = (more[0], more[1:]) if is_aligned else (False, more)

@@ -1,1 +1,1 @@
-"""The functions that scalar evaluation has of its own, by the names of operators and helpers."""
+"""The functions of scalar evaluation, by names of operators and helpers."""

@@ -1,4 +1,4 @@
-"""Functions of two and more numbers: arithmetic, powers, comparisons, interpolation."""
+"""Functions of several numbers: arithmetic, powers, comparisons, interpolation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value
 
 @helper("mul", "mm", "bmm", "mv", "dot", "__rmul__", "multiply", "_sparse_sparse_matmul")
 def product(self: Value, other: Value) -> Value:
-    """A product of numbers, for any matrix or vector product; ``dot`` does not conjugate."""
+    """A product, for any matrix or vector product; ``dot`` does not conjugate."""
     return self * other
 
 
@@ -26,7 +26,7 @@ def quotient(self: Value, other: Value, rounding_mode: Value = None) -> Value:
 
 
 def power(base: Value, exponent: Value) -> Value:
-    """A power; of a negative real number only if it is real."""
+    """A power; of a negative number only if the result is real."""
     if type(base) is complex or type(exponent) is complex:
         return cmath.exp(exponent * cmath.log(base)) if base else complex(base) ** exponent
     if base < 0 and exponent != int(exponent):
@@ -46,14 +46,14 @@ def logaddexp(self: Value, other: Value) -> Value:
 
 @operator()
 def xlogy(self: Value, other: Value) -> Value:
-    """X log y; linear in x for any sign of x, and zero times infinity is zero."""
-    # PyTorch returns zero for negative numbers as well, for which it documents the operator as not defined
+    """``x log y``; linear in x for any sign of x, and zero for x = 0, y = inf."""
+    # PyTorch also returns zero for negative numbers, for which the operator is documented as undefined
     return 0.0 if self == other == 0 else self * math.log(other)
 
 
 @helper("addmm", "addmv", "addr", "addbmm", "baddbmm", "_sparse_addmm")
 def plus_product(self: Value, first: Value, second: Value, beta: Value = 1, alpha: Value = 1) -> Value:
-    """A multiple of a number plus a multiple of a product."""
+    """``beta self + alpha first second``."""
     return beta * self + alpha * first * second
 
 
@@ -71,19 +71,19 @@ def minimum(self: Value, other: Value) -> Value:
 
 @operator()
 def fmax(self: Value, other: Value) -> Value:
-    """The greater of two numbers; the other one if one is NaN."""
+    """The greater of two numbers; if one is NaN, the other one."""
     return other if math.isnan(self) else self if math.isnan(other) else max(real_only(self), real_only(other))
 
 
 @operator()
 def fmin(self: Value, other: Value) -> Value:
-    """The smaller of two numbers; the other one if one is NaN."""
+    """The smaller of two numbers; if one is NaN, the other one."""
     return other if math.isnan(self) else self if math.isnan(other) else min(real_only(self), real_only(other))
 
 
 @operator("clamp")
 def clamp(self: Value, min: Value = None, max: Value = None) -> Value:
-    """A number clamped to two bounds; where they cross, the upper one wins."""
+    """A number clamped to two bounds; the upper bound wins."""
     if min is not None and self < min:
         self = min
     return max if max is not None and self > max else self
@@ -122,7 +122,7 @@ def mvlgamma_backward(grad: Value, self: Value, p: Value) -> Value:
 
 @helper("norm", "linalg_vector_norm")
 def norm(self: Value, p: Value = 2, _dim: Value = None, _keepdim: Value = None, _dtype: Value = None) -> Value:
-    """The norm of one number is its absolute value, but for p = 0."""
+    """The norm of a number: its absolute value, except for p = 0."""
     if p == 0:
         return float(self != 0)
     return abs(self)
@@ -152,7 +152,7 @@ operators(
         "lerp": lambda self, end, weight: self + weight * (end - self),
         "addcmul": lambda self, tensor1, tensor2, value=1: self + value * tensor1 * tensor2,
         "addcdiv": lambda self, tensor1, tensor2, value=1: self + value * tensor1 / tensor2,
-        # a multiple of a number plus a multiple of a product, where the pattern has an element
+        # beta self + alpha mat1 mat2, where the pattern has an element
         "sparse_sampled_addmm": lambda self, mat1, mat2, beta=1, alpha=1: beta * self + alpha * mat1 * mat2,
         "clamp_min": lambda self, min: min if self < min else self,
         "clamp_max": lambda self, max: max if self > max else self,

@@ -1,4 +1,4 @@
-"""Elementary functions of one number, as ATen names them."""
+"""Elementary functions of one number, by ATen name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _logarithm(function: Callable[[float], float], pole: float = 0.0) -> Real:
     return lambda value: -math.inf if value == pole else function(value)
 
 
-#: The function of real numbers, and the one of complex numbers where ATen has one.
+#: The function of real numbers, and that of complex numbers if ATen supports them.
 UNARY: dict[str, tuple[Real, Complex | None]] = {
     "abs": (abs, abs),
     "acos": (math.acos, cmath.acos),

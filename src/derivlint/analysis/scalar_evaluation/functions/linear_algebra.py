@@ -1,4 +1,4 @@
-"""Matrices with one row and one column: inverses, determinants, decompositions, systems of equations."""
+"""Linear algebra of 1x1 matrices: inverses, determinants, decompositions, systems of equations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value
 
 @operator("linalg_pinv")
 def pseudo_inverse(self: Value, atol: Value = None, rtol: Value = None, hermitian: Value = False) -> Value:
-    """The inverse of a number that does not count as 0."""
+    """The inverse of a number, or 0 below the tolerance."""
     if (hermitian and type(self) is complex) or abs(self) <= max(atol or 0.0, (rtol or 0.0) * abs(self)):
         raise UnknownValueError
     return 1 / self
@@ -44,13 +44,13 @@ helpers(
 def linalg_solve_triangular(
     self: Value, dividend: Value, _upper: Value, _left: Value = True, unitriangular: Value = False
 ) -> Value:
-    """A quotient; the divisor counts as 1 where its diagonal does."""
+    """The quotient; the divisor is 1 if unitriangular."""
     return dividend if unitriangular else dividend / self
 
 
 @helper()
 def linalg_lu_solve(lu: Value, _pivots: Value, dividend: Value, _left: Value = True, adjoint: Value = False) -> Value:
-    """A quotient."""
+    """The quotient."""
     return dividend / (conj(lu) if adjoint else lu)
 
 
@@ -73,7 +73,7 @@ def lu_unpack(
 
 @operator("_linalg_eigh")
 def hermitian_eigenvalue(A: Value, compute_v: Value = True) -> Value:  # noqa: N803 - as in the schema
-    """The real part, with a trivial vector."""
+    """The real part, with a trivial eigenvector."""
     if not compute_v:
         raise UnknownValueError
     return float(A.real), 1.0 + 0.0 * A
@@ -119,25 +119,25 @@ helpers(
         "linalg_lu_factor_ex": lambda matrix: (matrix, 0, 0),
         # the gradient of the absolute value
         "linalg_polar_backward": lambda _grad_u, grad_h, _matrix, u, _h: u * grad_h,
-        # the tangent of the absolute value; the sign does not move
+        # the tangent of the absolute value; that of the sign is zero
         "linalg_polar_jvp": lambda tangent, _matrix, u, _h: (0.0, u * tangent),
         "linalg_matrix_sqrth_differential": lambda self, direction: direction / (2 * math.sqrt(self)),
     }
 )
 
 
-# ---- reflections: the vector of the only one is 1
+# ---- the only reflection, whose vector is 1
 
 
 @operator("linalg_householder_product")
 def householder_product(input: Value, tau: Value) -> Value:
-    """A reflection; the vector below the diagonal is empty."""
+    """A reflection; its vector has no elements below the diagonal."""
     return 1 - tau + 0.0 * input
 
 
 @operator()
 def ormqr(self: Value, input2: Value, input3: Value, _left: Value = True, transpose: Value = False) -> Value:
-    """A number, reflected."""
+    """The number, reflected."""
     return householder_product(self, conj(input2) if transpose else input2) * input3
 
 
@@ -145,7 +145,7 @@ def ormqr(self: Value, input2: Value, input3: Value, _left: Value = True, transp
 def ormqr_backward(
     grad: Value, _result: Value, _self: Value, tau: Value, other: Value, _left: Value, transpose: Value
 ) -> Value:
-    """The gradients of the vector, of its factor and of the number."""
+    """The gradients of the vector, its factor and the number."""
     factor = -conj(grad) * other if transpose else -grad * conj(other)
     return 0.0 * grad, factor, grad * (1 - (tau if transpose else conj(tau)))
 

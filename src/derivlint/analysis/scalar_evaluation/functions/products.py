@@ -1,4 +1,4 @@
-"""Products of matrices with one element, linear layers, and convolutions with a kernel of one element."""
+"""Products of 1x1 matrices, linear layers, and convolutions with a one-element kernel."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def convolution(
     _cudnn_enabled: Value = None,
     _allow_tf32: Value = None,
 ) -> Value:
-    """A product and a bias."""
+    """The product plus the bias."""
     return _plus(real_only(input) * real_only(weight), bias)
 
 
@@ -63,7 +63,7 @@ def convolution(
     "conv_tbc",
 )
 def backend_convolution(self: Value, weight: Value, bias: Value = None) -> Value:
-    """A product and a bias."""
+    """The product plus the bias."""
     return _plus(real_only(self) * real_only(weight), bias)
 
 
@@ -91,7 +91,7 @@ operators(
         "_nnpack_spatial_convolution": lambda input, weight, bias=None: _plus(
             real_only(input) * real_only(weight), bias
         ),
-        # a product; a sum, a mean and extremes of one number are that number
+        # a product, since the sum, mean and extrema of one number are that number
         "_sparse_mm_reduce_impl": lambda self, other, _reduce=None: (real_only(self) * real_only(other), 0),
     }
 )

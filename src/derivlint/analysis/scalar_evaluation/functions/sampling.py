@@ -1,4 +1,4 @@
-"""Sampling of an image of one pixel: the first coordinate moves, the others are in the middle."""
+"""Grid sampling of a one-pixel image: the first coordinate varies, the others are in the middle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value
 
 
 def _weight(grid: Value, interpolation: Value, padding: Value, aligned: Value) -> tuple[float, float]:
-    """The weight of the pixel, and its slope: linear interpolation between the pixel and zeros.
+    """The weight of the pixel and its slope: linear interpolation between the pixel and zeros.
 
     Raises:
         UnknownValueError: another interpolation or padding.
@@ -15,7 +15,7 @@ def _weight(grid: Value, interpolation: Value, padding: Value, aligned: Value) -
     if interpolation != 0 or padding != 0:
         raise UnknownValueError
     if aligned:
-        # both ends of the grid are the only pixel
+        # with one pixel, both ends of the grid are the pixel
         return 1.0, 0.0
     distance = abs(grid) / 2
     return (1 - distance, -0.5 if grid > 0 else 0.5) if distance < 1 else (0.0, 0.0)

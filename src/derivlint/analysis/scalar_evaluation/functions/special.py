@@ -15,11 +15,11 @@ from derivlint.analysis.scalar_evaluation.values import UnknownValueError
 _BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000)
 _TERMS = 12
 _EULER = 0.5772156649015329
-#: Beyond it the terms of a power series are too large for their sum.
+#: The largest argument of alternating power series; beyond, cancellation between terms is too large.
 _LARGEST_OF_SERIES = 20.0
-#: The integrand falls so fast that equal steps of this length leave no error.
+#: The step of the trapezoidal rule, which is exact to double precision for fast decaying integrands.
 _STEP = 0.05
-#: Orders beyond it are not computed: a formula may name any number.
+#: The maximum order, which a formula could choose arbitrarily large.
 HIGHEST = 30
 
 
@@ -62,7 +62,7 @@ def polygamma(n: int, x: float) -> float:
 
 
 def erfinv(y: float) -> float:
-    """The inverse of the error function, by Newton's method from a rough start."""
+    """The inverse of the error function, by Newton's method from a rough initial value."""
     if not -1 < y < 1:
         raise UnknownValueError
     w = math.log(1 - y * y)
@@ -121,7 +121,7 @@ def bessel_y(order: int, x: float) -> float:
     if x <= 0:
         raise UnknownValueError
     total = 2 * math.log(x / 2) * bessel_j(order, x)
-    # psi(k + 1) + psi(k + order + 1), from psi(1) and the sums of reciprocals
+    # psi(k + 1) + psi(k + order + 1), from psi(1) and harmonic sums
     first = -_EULER
     second = first + (1.0 if order else 0.0)
     for k, term in enumerate(_bessel_terms(order, x)):
@@ -132,7 +132,7 @@ def bessel_y(order: int, x: float) -> float:
 
 
 def bessel_k(order: int, x: float) -> float:
-    """The modified Bessel function of the second kind: the integral of exp(-x cosh t) cosh(n t), over equal steps."""
+    """The modified Bessel function of the second kind: the integral of exp(-x cosh t) cosh(n t) by equal steps."""
     if x <= 0:
         raise UnknownValueError
     steps = (_STEP * k for k in range(1, round(12 / _STEP)))

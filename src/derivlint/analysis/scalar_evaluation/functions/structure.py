@@ -1,4 +1,4 @@
-"""Operators that move, choose, add up or fill elements, for a single element."""
+"""Operators that move, select, sum or fill elements, for one element."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from derivlint.analysis.scalar_evaluation.values import (
 from derivlint.formula.vocabulary import words
 from derivlint.operators import Book
 
-#: The only element of the result is the only element of the first argument.
+#: Operators whose result is the element of the first argument.
 IDENTITIES = Book.by_hand("moves-elements")
 
-#: The result is the only element of the first argument, and the position of a choice.
+#: Operators whose result is the element of the first argument and its index.
 SELECTIONS = Book.by_hand("selects")
 
-#: The result is the only element of the only tensor of a list.
+#: Operators whose result is the element of the only tensor in a list.
 JOINING = Book.by_hand("joins")
 
-#: Their tangents, which come with the list.
+#: The tangents of these operators, which take the list with tangents.
 JOINED_TANGENTS = Book.by_hand("joins-tangents")
 
-#: The result is a list of one tensor, that of the first argument.
+#: Operators whose result is a list with the first argument.
 SPLITTING = Book.by_hand("splits")
 
-#: Operators that return the element itself.
+#: Operators that return the element unchanged.
 PLAIN = IDENTITIES | JOINING | SPLITTING
 
-#: Parameters for the positions and the storage of elements; with one element they change nothing.
+#: Parameters for positions and storage, which do not matter for one element.
 PLACES = words("""
     dim dims dim0 dim1 dim2 dimension keepdim size sizes sym_sizes shape stride strides storage_offset start end
     step index indices dtype layout device pin_memory memory_format non_blocking copy generator options implicit
@@ -57,7 +57,7 @@ def _listed(self: Value) -> Value:
 
 
 def _only(tensors: Value) -> Value:
-    """The only tensor of a list; an argument that is a list may be a number already."""
+    """The only tensor of a list; a list argument may already be a number."""
     if not isinstance(tensors, tuple):
         return tensors
     if len(tensors) != 1:
@@ -78,12 +78,12 @@ add(SPLITTING, _listed, by_position=True)
 add(SELECTIONS, lambda self: (self, 0), by_position=True)
 
 
-# ---- choices
+# ---- selections
 
 
 @operator()
 def where(condition: Value, self: Value, other: Value) -> Value:
-    """One of two numbers; complex if one of them is."""
+    """One of two numbers, complex if either is."""
     if type(condition) is not bool:
         raise UnknownValueError
     return _like(other if type(self) is not complex else self, self if condition else other)
@@ -91,7 +91,7 @@ def where(condition: Value, self: Value, other: Value) -> Value:
 
 @operator()
 def masked_select(self: Value, mask: Value) -> Value:
-    """The element where the mask is set; otherwise unknown."""
+    """The element if the mask is set; otherwise unknown."""
     if not mask:
         raise UnknownValueError
     return self
@@ -99,7 +99,7 @@ def masked_select(self: Value, mask: Value) -> Value:
 
 operators(
     {
-        # the only element; with its position where a dimension is given
+        # the element; with its index if a dimension is specified
         "median nanmedian max min": lambda self, dim="all": self if dim == "all" else (self, 0),
         "aminmax": lambda self: (self, self),
         # the value where the mask is set
@@ -129,7 +129,7 @@ helpers(
 
 @operator("index_put", "_unsafe_index_put", "_index_put_impl")
 def index_put(self: Value, _indices: Value, values: Value, accumulate: Value = False) -> Value:
-    """The written value, or the sum with the element."""
+    """The written value, or its sum with the element."""
     return self + values if accumulate else _like(self, values)
 
 
@@ -137,7 +137,7 @@ def index_put(self: Value, _indices: Value, values: Value, accumulate: Value = F
 def scatter_reduce(
     self: Value, _dim: Value, _index: Value, src: Value, reduce: Value, include_self: Value = True
 ) -> Value:
-    """A reduction of the element and the written value, or of the latter."""
+    """The reduction of the element and the written value, or of the latter only."""
     return _reduced(self, src, reduce) if include_self else _like(self, src)
 
 
@@ -145,7 +145,7 @@ def scatter_reduce(
 def index_reduce(
     self: Value, _dim: Value, _index: Value, source: Value, reduce: Value, include_self: Value = True
 ) -> Value:
-    """A reduction of the element and the written value, or of the latter; there are no sums."""
+    """The reduction of the element and the written value, or of the latter only; sums are not supported."""
     if reduce == "sum":
         raise UnknownValueError
     return scatter_reduce(self, 0, 0, source, reduce, include_self)
@@ -163,7 +163,7 @@ def _reduced(current: Value, new: Value, reduce: Value) -> Value:
 
 @operator("segment_reduce")
 def segment_reduce(data: Value, reduce: Value, initial: Value = None) -> Value:
-    """The only element; an initial value is not known."""
+    """The element; an initial value is unsupported."""
     if initial is not None or reduce is None:
         raise UnknownValueError
     return data
@@ -171,7 +171,7 @@ def segment_reduce(data: Value, reduce: Value, initial: Value = None) -> Value:
 
 @helper("_pack_padded_sequence", "fractional_max_pool2d", "fractional_max_pool3d")
 def chosen(self: Value, _kernel: Value = None, _output: Value = None, _random_samples: Value = None) -> Value:
-    """The only element, and where it was, or how many there are."""
+    """The element, and its index or the number of elements."""
     return self, 0
 
 
@@ -185,7 +185,7 @@ def embedding_bag(
     _include_last_offset: Value = False,
     _padding_idx: Value = -1,
 ) -> Value:
-    """The only row of the only bag, times its weight; and the metadata of the bags."""
+    """The only row of the only bag times its weight, and the metadata of the bags."""
     if mode != 0:
         raise UnknownValueError
     return weight if per_sample_weights is None else weight * per_sample_weights, 0, 1, 0
@@ -209,7 +209,7 @@ def _embedding_bag_backward(
 
 
 def _like(self: Value, value: Value) -> Value:
-    """A number as an element of a tensor, which is complex if that is."""
+    """A number as a tensor element, complex if the tensor is."""
     if value is None:
         raise UnknownValueError
     return complex(value) if type(self) is complex else float(value) if isinstance(value, int) else value
@@ -255,28 +255,28 @@ helpers(
 
 @helper()
 def handle_r_to_c(dtype: Value, gradient: Value) -> Value:
-    """The real part of a gradient, if the argument is real."""
+    """The real part of a gradient if the argument is real."""
     return float(gradient.real) if dtype is REAL else gradient
 
 
-# ---- making tensors
+# ---- creating tensors
 
 
 @operator("zeros_like", "zero")
 def zeros_like(self: Value) -> Value:
-    """Zero of the same type."""
+    """Zero with the same dtype."""
     return 0j if type(self) is complex else 0.0
 
 
 @operator("ones_like")
 def ones_like(self: Value) -> Value:
-    """One of the same type."""
+    """One with the same dtype."""
     return 1 + 0j if type(self) is complex else 1.0
 
 
 @operator()
 def fill(self: Value, value: Value) -> Value:
-    """A value of the same type."""
+    """A value with the same dtype."""
     return _like(self, value)
 
 

@@ -1,7 +1,6 @@
-"""Operators that draw random numbers or round, by the functions that their derivatives assume.
+"""Random and rounding operators, represented by the functions that their derivatives assume.
 
-Dropout keeps the only element. Rounding counts as the identity, as it does in PyTorch's derivatives, within the range
-that is quantized.
+Dropout keeps the element. Rounding is the identity within the quantized range, as in PyTorch's derivatives.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def ctc_loss(
     _deterministic: Value,
     _zero_infinity: Value,
 ) -> Value:
-    """The loss of one step without a label, and its gradient."""
+    """The loss of one step without labels, and its gradient."""
     return -log_probs, -1.0
 
 
@@ -44,7 +43,7 @@ def fake_quantized(
     _axis: Value = None,
     _fake_quant_enabled: Value = None,
 ) -> Value:
-    """An element within the range of the quantized numbers, or its end, and whether it is within."""
+    """The element clamped to the quantized range, and whether it is in the range."""
     place = round(self / scale) + zero_point
     if quant_min <= place <= quant_max:
         return self, True
@@ -67,19 +66,19 @@ def _fused_moving_avg_obs_fq_helper(
     _per_row_fake_quant: Value = False,
     _symmetric_quant: Value = False,
 ) -> Value:
-    """An element, which is within the range that was observed."""
+    """The element, which is within the observed range."""
     return self, True
 
 
 @helper("fake_quantize_per_tensor_affine_cachemask_backward", "fake_quantize_per_channel_affine_cachemask_backward")
 def fake_quantized_backward(grad: Value, mask: Value) -> Value:
-    """The gradient within the range."""
+    """The gradient, which is zero outside the range."""
     return grad * mask
 
 
 operators(
     {
-        # an element that is kept with the probability ``p``, and that it is kept
+        # the element divided by the probability ``p`` that it is kept, and the mask
         "_fused_dropout": lambda self, p: (self / p, True),
     }
 )

@@ -16,17 +16,17 @@ Function = Callable[..., Value]
 
 
 class Implementation(Struct, frozen=True):
-    """An operator or a helper of FunctionsManual.h, for numbers.
+    """An operator or helper on numbers.
 
     Attributes:
-        function: the function, which takes values by position.
-        run: the function with values by the names of parameters; ignored ones may be left out.
-        parameters: the names of its parameters; one that begins with an underscore is ignored.
-        required: how many of them have no default.
-        by_position: whether arguments are bound by position: helpers, whose headers do not always agree with
-            themselves about names. Operators are bound by the names in their schemas.
-        declared: the parameters of the helper whose definition it runs; a helper that is declared with others is
-            another function. None if there is no definition as a helper.
+        function: the function of positional values.
+        run: the function of values by parameter name; ignored parameters may be omitted.
+        parameters: the names of its parameters; those with a leading underscore are ignored.
+        required: the number of parameters without default.
+        by_position: whether arguments are bound by position, as for helpers, whose parameter names vary, rather than by
+            the names in the schema, as for operators.
+        declared: the parameters of the helper's definition, which a helper must have to be this one; None without a
+            definition.
     """
 
     function: Function
@@ -37,16 +37,16 @@ class Implementation(Struct, frozen=True):
     declared: tuple[str, ...] | None = None
 
     def primitive(self) -> Primitive:
-        """The function as a primitive of definitions, with the parameters of its schema that calls have."""
+        """Wrap the function as a primitive of definitions, with the parameters that calls pass."""
         ignored = frozenset(index for index, parameter in enumerate(self.parameters) if parameter[0] == "_")
         return Primitive(self.function, ignored, len(self.parameters) if self.by_position else _ANY_NUMBER)
 
 
 class Table(dict[str, Implementation]):
-    """Operators and helpers by name."""
+    """A table of operators and helpers by name."""
 
     def add(self, names: Iterable[str], function: Function, *, by_position: bool) -> None:
-        """Add a function under all of its names."""
+        """Add a function under several names."""
         code = function.__code__
         parameters = code.co_varnames[: code.co_argcount]
         required = len(parameters) - len(function.__defaults__ or ())
@@ -58,7 +58,7 @@ class Table(dict[str, Implementation]):
         self.update(dict.fromkeys(names, Implementation(function, run, parameters, required, by_position)))
 
     def add_with(self, names: Iterable[str], function: Function, parameters: tuple[str, ...], required: int) -> None:
-        """Add a function that takes values by position, with parameters of these names."""
+        """Add a function of positional values under several names, with explicit parameter names."""
 
         def run(values: Mapping[str, Value]) -> Value:
             return function(*[values.get(name) for name in parameters])
@@ -66,17 +66,17 @@ class Table(dict[str, Implementation]):
         self.update(dict.fromkeys(names, Implementation(function, run, parameters, required, False)))
 
     def operators(self, functions: Mapping[str, Function]) -> None:
-        """Add operators by their names, which spaces separate, with the parameters of their schemas."""
+        """Add operators by their names, separated by blanks, with the parameters of their schemas."""
         for names, function in functions.items():
             self.add(names.split(), function, by_position=False)
 
     def helpers(self, functions: Mapping[str, Function]) -> None:
-        """Add helpers by their names, which spaces separate, bound by position."""
+        """Add helpers by their names, separated by blanks, with arguments by position."""
         for names, function in functions.items():
             self.add(names.split(), function, by_position=True)
 
     def operator(self, *names: str) -> Callable[[Function], Function]:
-        """An operator with the parameters of its schema; ``names`` are further operators, or all if there are any."""
+        """Decorate an operator with the parameters of its schema; ``names`` replace the function's name."""
 
         def decorate(function: Function) -> Function:
             self.add(names or (function.__name__,), function, by_position=False)
@@ -85,7 +85,7 @@ class Table(dict[str, Implementation]):
         return decorate
 
     def helper(self, *names: str) -> Callable[[Function], Function]:
-        """A function that is bound by position: a helper, or operators whose schemas differ in names only."""
+        """Decorate a function with arguments by position: a helper, or operators whose schemas differ in names only."""
 
         def decorate(function: Function) -> Function:
             self.add(names or (function.__name__,), function, by_position=True)
