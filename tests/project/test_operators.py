@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from derivlint.project.operator_files import MAX_OWN_BYTES, MOST_BESIDE
+from derivlint.project.operator_files import MAX_OWN_BYTES, MAX_YAML_FILES
 from derivlint.project.operators import (
     INSTALLED,
     Operators,
@@ -209,6 +209,6 @@ def test_links_and_large_files_declare_nothing(here: Path, tmp_path_factory: pyt
     assert operators_for(here, Settings()).native_functions == ()
     (here / "own.yaml").write_text(OWN)
     assert operators_for(here, Settings()).native_functions == (here / "own.yaml",)
-    for number in range(MOST_BESIDE):
+    for number in range(MAX_YAML_FILES):
         (here / f"{number}.yaml").write_text("")
     assert operators_for(here, Settings()).native_functions == ()

@@ -19,7 +19,7 @@ from derivlint.graph.syntax.expression import print_expression, read_expression
 from derivlint.graph.syntax.printer import print_graph
 from derivlint.graph.syntax.reader import read_graph
 from derivlint.graph.types import TENSOR, GraphError, GraphSyntaxError, UndifferentiableError, UnknownOperatorError
-from derivlint.lint.wording import did_you_mean, quoted_list
+from derivlint.lint.wording import quoted_list, unknown_name
 from derivlint.model import Model
 from derivlint.project.errors import InputError
 
@@ -78,7 +78,7 @@ class Differentiator:
         """Parse an expression: calls of operators, C++ as in formulas, or a graph in TorchScript's notation.
 
         Raises:
-            InputError: it cannot be parsed, or returns nothing.
+            InputError: the expression cannot be parsed, or returns nothing.
         """
         with self._user_errors():
             graph = self._read(text)
@@ -135,7 +135,7 @@ class Differentiator:
         """Compare gradients with those of the installed PyTorch, which runs both, and describe the result.
 
         Raises:
-            InputError: they cannot be compared.
+            InputError: PyTorch is missing or cannot run the graph.
         """
         from derivlint.graph.checking import compare
 
@@ -149,7 +149,7 @@ class Differentiator:
         except UndifferentiableError as error:
             raise InputError(*error.reasons) from error
         except UnknownOperatorError as error:
-            question = did_you_mean(error.name, self._model.natives.operator_names())
-            raise InputError(f'no operator "{error.name}"' + (f"; {question}" if question else "")) from error
+            names = self._model.natives.operator_names()
+            raise InputError(unknown_name(f'no operator "{error.name}"', error.name, names)) from error
         except GraphError as error:
             raise InputError(str(error)) from error

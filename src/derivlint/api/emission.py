@@ -131,7 +131,7 @@ class CppOptions(Struct, frozen=True):
         """Return the namespace of the nodes.
 
         Raises:
-            InputError: it is not a valid namespace, or options contradict each other.
+            InputError: the namespace is not valid C++, or options contradict each other.
         """
         name = self.namespace or (IN_TREE_NAMESPACE if self.in_tree else DEFAULT_NAMESPACE)
         if _NAMESPACE.fullmatch(name) is None or not name.isascii():
@@ -261,7 +261,7 @@ def _refuse_key(key: str, model: Model) -> None:
     """Reject a dispatch key without autograd kernels.
 
     Raises:
-        InputError: it is not an autograd key.
+        InputError: the key is not an autograd key.
     """
     from derivlint.emit.kernels.subject import AUTOGRAD
 

@@ -89,7 +89,7 @@ def stock_source() -> SourceFile:
     """Read the derivatives.yaml of the installed PyTorch.
 
     Raises:
-        InputError: there is none, or it cannot be read.
+        InputError: PyTorch is not installed, or its derivatives.yaml cannot be read.
     """
     torch = installed_torch()
     if torch is None or torch.derivatives is None:

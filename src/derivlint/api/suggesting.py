@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from derivlint.analysis.differentiability.coverage import Aspect
 from derivlint.api.inputs import OperatorsLike, SettingsLike, TextOrPath, load
 from derivlint.formats.suggestions import FormulaSuggestions, described
-from derivlint.lint.wording import did_you_mean, quoted_list
+from derivlint.lint.wording import quoted_list, unknown_name
 from derivlint.model import Entry
 from derivlint.project.errors import InputError
 from derivlint.project.loading import Loaded
@@ -77,12 +77,12 @@ def _entries(judge: Judge, operator: str) -> list[Entry]:
     """Return the entries of an operator.
 
     Raises:
-        InputError: there are none.
+        InputError: the operator has no entry.
     """
     entries = [entry for entry in judge.model.entries if operator in _names(entry)]
     if not entries:
-        question = did_you_mean(operator, {name for entry in judge.model.entries for name in _names(entry)})
-        raise InputError(f'no entry for "{operator}"' + (f"; {question}" if question else ""))
+        names = {name for entry in judge.model.entries for name in _names(entry)}
+        raise InputError(unknown_name(f'no entry for "{operator}"', operator, names))
     return entries
 
 
@@ -105,8 +105,7 @@ def _targets(judge: Judge, formulas: Sequence[str]) -> Iterator[Target]:
             for item in (formula.key_text, *_parts(formula.key_text))
         ]
         if key and key not in keys:
-            question = did_you_mean(key, keys)
-            raise InputError(f'"{operator}" has no formula for "{key}"' + (f"; {question}" if question else ""))
+            raise InputError(unknown_name(f'"{operator}" has no formula for "{key}"', key, keys))
         yield from (item for item in targets_in(judge, entries) if not key or key in (item.key, *_parts(item.key)))
 
 

@@ -18,7 +18,7 @@ from derivlint.graph.lowering import formula_graph
 from derivlint.graph.operators import GRAPH_TYPES
 from derivlint.graph.passes import drop_sum_to_size, eliminate_dead_code, inline_linear_blocks, optimize, simplify
 from derivlint.graph.types import TENSOR, GraphError, GraphType, UnknownOperatorError, complex_tensor
-from derivlint.lint.wording import did_you_mean
+from derivlint.lint.wording import unknown_name
 from derivlint.model.keys import NON_DIFFERENTIABLE
 from derivlint.operators import Book
 from derivlint.project.errors import InputError
@@ -80,7 +80,7 @@ class Deriver:
         """Parse the graph of an expression.
 
         Raises:
-            InputError: it cannot be parsed, uses other names, or does not return a tensor.
+            InputError: the expression cannot be parsed, uses other names, or does not return a tensor.
         """
         if any(item.name == GRAD for item in arguments):
             raise InputError(f'an argument cannot be called "{GRAD}"')
@@ -88,9 +88,9 @@ class Deriver:
         try:
             graph = formula_graph(parse_formula(text), self.entries.operators, types)
         except UnknownOperatorError as error:
-            question = did_you_mean(error.name, self.entries.operators.natives.operator_names())
-            message = f'"{text}" calls "{error.name}", which is not an operator'
-            raise InputError(f"{message}; {question}" if question else message) from error
+            fact = f'"{text}" calls "{error.name}", which is not an operator'
+            names = self.entries.operators.natives.operator_names()
+            raise InputError(unknown_name(fact, error.name, names)) from error
         except GraphError as error:
             raise InputError(f'cannot differentiate "{text}": {error}') from error
         if not graph.outputs[0].type.is_tensor:
@@ -120,7 +120,7 @@ class Deriver:
             inline: whether to write the gradients into its entry instead of defining operators.
 
         Raises:
-            InputError: it cannot be derived.
+            InputError: a gradient cannot be derived.
         """
         tensors = self._differentiable(graph)
         inputs = {value.name: self._sizes.of_input(value.name) for value in graph.inputs if value.type.is_tensor}
@@ -220,7 +220,7 @@ class Deriver:
         """Derive the forward formula.
 
         Raises:
-            GraphError: it cannot be derived.
+            GraphError: the result has no derivable tangent.
         """
         sizes = {**inputs, **{name + TANGENT: inputs[name] for name in tensors}}
         tangents = jvp(graph, self.entries, tensors)

@@ -1,4 +1,4 @@
-"""A test of a new operator with PyTorch's OpInfo, which compares its derivatives with finite differences."""
+"""The template of the test for a new operator: an OpInfo, with gradcheck and gradgradcheck."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ _INTEGRAL = "    count = partial(torch.zeros, device=device, dtype=torch.long)\n
 
 
 def opinfo_test(signature: OperatorSignature) -> str:
-    """Return the text of the test."""
+    """Return the test of an operator."""
     name = signature.schema.name
     positional = signature.schema.arguments.flat_positional
     values = [_value(argument, signature) for argument in positional if argument.default is None]

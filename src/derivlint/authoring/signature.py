@@ -77,7 +77,7 @@ def signature_of(text: str, non_differentiable: Collection[str] = ()) -> Operato
         raise InputError(f'"{schema.name}" takes no tensor, so that it has no gradient')
     arguments = schema.arguments.flat_non_out
     names = output_names(schema)
-    all_names = {each.name for each in arguments}.union(names)
+    all_names = {argument.name for argument in arguments}.union(names)
     for name in non_differentiable:
         if name not in all_names:
             raise InputError(f'"{schema.name}" has no argument or output "{name}"')
@@ -89,7 +89,7 @@ def signature_of(text: str, non_differentiable: Collection[str] = ()) -> Operato
     if not inputs or not any(outputs):
         part = "argument" if not inputs else "output"
         raise InputError(f'"{schema.name}" has no tensor {part} that could have a gradient')
-    return OperatorSignature(schema, inputs, tuple(each for each in tensors if each not in inputs), outputs)
+    return OperatorSignature(schema, inputs, tuple(tensor for tensor in tensors if tensor not in inputs), outputs)
 
 
 def parameter(argument: Argument) -> str:

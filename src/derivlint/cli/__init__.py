@@ -6,6 +6,5 @@ Each other command is the module of its name.
 
     checking       ``check``, with its fixes, suppressions and watching; ``run`` checks the files
     verification   ``verify``
-    emission       ``emit`` and ``show``
     shared         what commands share: options, settings, exit statuses; ``terminal`` is the only module that prints
 """

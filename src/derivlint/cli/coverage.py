@@ -11,7 +11,7 @@ from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.loading import load_models
 from derivlint.cli.shared.options import color_option, ops_option, source_options
 from derivlint.cli.shared.terminal import wants_color, write, write_json, write_lines, write_names
-from derivlint.lint.wording import did_you_mean
+from derivlint.lint.wording import unknown_name
 from derivlint.project.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def coverage(
     if judged:
         if missing:
             raise click.UsageError("--missing and --judged exclude each other")
-        loaded = load_models(paths, stdin_filename, no_config, **setting_options)
-        _show_judged([(each.source, each.model) for each in loaded], ops, output_format, color)
+        files = load_models(paths, stdin_filename, no_config, **setting_options)
+        _show_judged([(loaded.source, loaded.model) for loaded in files], ops, output_format, color)
         return
     from derivlint.formats.coverage import CoverageReport, coverage_lines, coverage_markdown, render_coverage_json
 
@@ -147,10 +147,9 @@ def _functions(model: Model, name: str) -> Iterable[NativeFunction]:
     """Return the functions of a name.
 
     Raises:
-        InputError: there are none.
+        InputError: no function has the name.
     """
     named = _named(model, name)
     if not named:
-        question = did_you_mean(name, model.natives.operator_names())
-        raise InputError(f'no operator "{name}"' + (f"; {question}" if question else ""))
+        raise InputError(unknown_name(f'no operator "{name}"', name, model.natives.operator_names()))
     return named

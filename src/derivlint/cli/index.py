@@ -8,7 +8,7 @@ import click
 
 from derivlint.cli.shared.options import EXISTING
 from derivlint.cli.shared.terminal import write_names
-from derivlint.lint.wording import did_you_mean
+from derivlint.lint.wording import unknown_name
 from derivlint.project.errors import InputError
 from derivlint.project.operators import load_operators, operators_for
 from derivlint.project.settings import Settings
@@ -38,6 +38,6 @@ def show(operator: str, native_functions: tuple[Path, ...], tags: Path | None, t
     natives = load_operators(operators_for(Path.cwd(), settings)).natives
     facts = describe_operator(natives, operator)
     if facts is None:
-        question = did_you_mean(operator.partition(".")[0], natives.operator_names())
-        raise InputError(f'no operator "{operator}"' + (f"; {question}" if question else ""))
+        base = operator.partition(".")[0]
+        raise InputError(unknown_name(f'no operator "{operator}"', base, natives.operator_names()))
     write_names(operator_lines(facts))

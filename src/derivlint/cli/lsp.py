@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import click
 
-from derivlint.cli.shared.terminal import take_wire
+from derivlint.cli.shared.terminal import take_stdout
 from derivlint.project.errors import InputError
 from derivlint.source import visible_line, visible_page
 
@@ -59,4 +59,4 @@ def lsp(stdio: bool, tcp: int | None) -> None:
             raise InputError(f"cannot listen on port {tcp} of {HOST}: {error.strerror or error}") from error
         click.get_current_context().exit(status)
     # standard output carries the protocol: other output would corrupt messages
-    click.get_current_context().exit(serve_streams(server, sys.stdin.buffer, take_wire()))
+    click.get_current_context().exit(serve_streams(server, sys.stdin.buffer, take_stdout()))

@@ -77,10 +77,9 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Look up the command; report a misspelt name with a suggestion."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from derivlint.lint.wording import did_you_mean
+            from derivlint.lint.wording import unknown_name
 
-            question = did_you_mean(args[0], COMMANDS) or '"derivlint --help" lists them'
-            ctx.fail(f'no such command "{args[0]}"; {question}')
+            ctx.fail(unknown_name(f'no such command "{args[0]}"', args[0], COMMANDS, '"derivlint --help" lists them'))
         if args and args[0] in RUNS_CODE and is_requested():
             raise InputError(f'"derivlint {args[0]}" compiles and runs formulas, which {VARIABLE} forbids')
         return super().resolve_command(ctx, args)

@@ -30,7 +30,7 @@ NOTHING = "[]\n"
 
 
 @click.command(cls=GroupedCommand, short_help="Review a change to a derivatives file.")
-@click.argument("what", nargs=-1, metavar="[REV] [FILE] | BEFORE AFTER", callback=inputs)
+@click.argument("versions", nargs=-1, metavar="[REV] [FILE] | BEFORE AFTER", callback=inputs)
 @operator_options
 @settings_options
 @click.option(
@@ -44,7 +44,7 @@ NOTHING = "[]\n"
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 despite new findings.")
 @color_option
 def review(
-    what: tuple[str, ...],
+    versions: tuple[str, ...],
     no_config: bool,
     config: tuple[str, ...],
     output_format: str,
@@ -70,7 +70,7 @@ def review(
 
     lookup = SettingsOfFiles(no_config, config, **setting_options)
     with TemporaryDirectory() as scratch:
-        before, after = _versions(what, lookup, Path(scratch))
+        before, after = _versions(versions, lookup, Path(scratch))
         comparison = compare(before, after, after.settings.selected(load_rules()), with_code=not no_code)
     if output_format == "json":
         write_json(review_json(comparison))

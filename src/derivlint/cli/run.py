@@ -36,7 +36,7 @@ _SEPARATOR = "--"
 #: The end of the message about a completed step.
 _DONE = re.compile(r" in \d+\.\d s$")
 #: The maximum number of printed compiler messages that are not about formulas.
-_MOST_MESSAGES = 5
+_MAX_MESSAGES = 5
 
 
 class Program(Struct, frozen=True):
@@ -57,7 +57,7 @@ class Program(Struct, frozen=True):
         """Parse the program after ``--``.
 
         Raises:
-            InputError: it is not a valid program.
+            InputError: the words do not name a program.
         """
         kinds = {"-m": "module", "-c": "code"}
         if not words:
@@ -252,6 +252,6 @@ def _report(loaded: Loaded, error: ReplacementError) -> None:
 
     messages = messages_of(loaded.model, [error.output])
     print_findings(loaded.model, messages.diagnostics, "auto")
-    for line in messages.unplaced[:_MOST_MESSAGES]:
+    for line in messages.unplaced[:_MAX_MESSAGES]:
         warn(line)
     warn(f"{error.part.label} does not compile" if messages.diagnostics else f"{error.part.label}: {error}")

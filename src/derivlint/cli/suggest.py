@@ -78,13 +78,13 @@ def suggest(
 
     OP is an operator (add.Tensor) or a base name (add), KEY an argument or an output. Without OP, formulas are
     suggested for all wrong ones of the files. A suggestion is a small edit of the formula that "derivlint check" has no
-    finding about; what could not be checked of it is named. Nothing is written without --write.
+    finding about; unchecked properties are named. Nothing is written without --write.
 
     With --verify, a suggestion is also compared with finite differences of the operator, as by "derivlint verify
     --quick"; one that they refute is dropped.
 
-    With --missing, formulas are derived: from what operators are linear in, from their other formulas and from their
-    reference definitions. For an entry that none can be written for, the reason is given.
+    With --missing, formulas are derived from the linearity of operators, from their other formulas and from their
+    reference definitions. If none can be derived, the reason is printed.
 
     Exit status: 0 every formula is right or has a suggestion; 1 some have none; 3 an internal error ended the search
     for some.
@@ -121,11 +121,11 @@ def suggest(
             write_lines(suggestion_lines(report), wants_color(color))
     every = [item for report in reports for item in report.suggestions]
     solved = sum(bool(item.candidates) for item in every)
-    what = "missing" if missing else "wrong"
+    fault = "missing" if missing else "wrong"
     warn(
-        f"{counted(solved, 'suggestion')} for {counted(len(every), f'{what} formula')}"
+        f"{counted(solved, 'suggestion')} for {counted(len(every), f'{fault} formula')}"
         if every
-        else f"no {what} formula"
+        else f"no {fault} formula"
     )
     errors = [item.error for item in every if item.error is not None]
     if errors:

@@ -118,6 +118,12 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     return f"did you mean {quoted_list(near[:MANY_NEAR], 'or')}?" if near else None
 
 
+def unknown_name(fact: str, name: str, candidates: Iterable[str], otherwise: str = "") -> str:
+    """Append to the fact about an unknown name the nearest candidates, or else ``otherwise``."""
+    advice = did_you_mean(name, candidates) or otherwise
+    return f"{fact}; {advice}" if advice else fact
+
+
 def quoted(name: str) -> str:
     """Quote a name as all messages do."""
     return f'"{name}"'

@@ -12,7 +12,7 @@ from derivlint.lint.diagnostic import Result
 from derivlint.lint.engine.incremental import check_text
 from derivlint.lint.engine.run import SUPPRESSIONS, in_order, judge_suppressions, merged
 from derivlint.lint.suppressions.suppression import suppressions_of
-from derivlint.lint.wording import did_you_mean, quoted_list
+from derivlint.lint.wording import quoted_list, unknown_name
 from derivlint.model import Model, build_model, build_models
 from derivlint.model.memos import Memos
 from derivlint.project.errors import InputError
@@ -157,5 +157,6 @@ def model_of(source: SourceFile, natives: NativeFunctions, settings: Settings) -
 def _require_version(model: Model, settings: Settings) -> None:
     versions, version = model.versions, settings.version
     if version is not None and versions is not None and versions.names and version not in versions.names:
-        question = did_you_mean(version, versions.names) or f"there are {quoted_list(versions.names)}"
-        raise InputError(f'"{model.source.path}" has no version "{version}"; {question}')
+        fact = f'"{model.source.path}" has no version "{version}"'
+        listed = f"there are {quoted_list(versions.names)}"
+        raise InputError(unknown_name(fact, version, versions.names, listed))

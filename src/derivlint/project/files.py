@@ -65,7 +65,7 @@ def expand_lists(arguments: Sequence[str]) -> Iterator[str]:
                 yield path
 
 
-def goes_with_derivatives(path: str) -> bool:
+def is_companion(path: str) -> bool:
     """Whether a path is a companion of derivatives files: operators, tags, or deprecated signatures.
 
     Companions are recognized by name, and files of custom operators by content.
@@ -86,7 +86,7 @@ def derivatives_of(path: str, settings: Settings) -> tuple[Path, ...]:
         settings: the settings of the working folder.
 
     Raises:
-        InputError: there is none.
+        InputError: no derivatives file belongs to the file.
     """
     place = Path(path).absolute()
     if place.parts[-len(NATIVE_FUNCTIONS.parts) : -1] == NATIVE_FUNCTIONS.parts[:-1]:
@@ -146,7 +146,7 @@ def derivatives_files(arguments: Sequence[str], settings: Settings) -> list[str]
 
 
 def _companion_files(path: str, settings: Settings) -> list[str]:
-    if not goes_with_derivatives(path):
+    if not is_companion(path):
         return [path]
     return derivatives_files([_shown(file) for file in derivatives_of(path, settings)], settings)
 
@@ -206,7 +206,7 @@ def read_source(path: str, stdin_filename: str | None) -> SourceFile:
     """Read a derivatives file, or standard input for ``-``.
 
     Raises:
-        SourceError: it cannot be read.
+        SourceError: the file cannot be read.
     """
     if path != STDIN:
         return SourceFile.read(path)

@@ -24,20 +24,20 @@ from derivlint.source import SourceFile, Span
 
 #: The maximum number of passes: a fix may enable another, and fixes may undo each other.
 MAX_PASSES = 10
-#: The maximum number of trials for a short text; fixes in doubt after that are dropped.
+#: The maximum number of trials for a short text; after that, unproved fixes are dropped.
 MAX_TRIALS = 60
 #: The minimum number of trials for a text of any length.
 MIN_TRIALS = 8
-#: Fixes that caused errors more often than this are not tried individually, ...
+#: The number of failed groups after which only small groups are tried fix by fix.
 MAX_FAILURES = 2
-#: ... unless there are at most this many.
-FEW = 8
+#: The maximum number of fixes in a small group.
+SMALL_GROUP = 8
 #: The total number of characters checked in all trials, so that long texts are checked less often.
 MAX_TRIED = 512 * 1024
 
 #: Checks a text.
 Checker = Callable[[SourceFile], CheckedFile]
-#: Returns findings with suggestions that are certain as their fixes.
+#: Returns findings whose fixes are suggestions that are certain.
 Repair = Callable[[CheckedFile], Iterable[Diagnostic]]
 #: The identity of an error, whose span may have moved.
 _Identity = tuple[str, str | None, str | None, str | None, str]
@@ -91,7 +91,7 @@ def fix_source(source: SourceFile, check: Checker, *, unsafe: bool = False, repa
 
 
 def repair_of(settings: Settings, rules: tuple[Rule, ...]) -> Repair:
-    """Return the repair of formulas by suggestions that are certain.
+    """Return the function that fixes formulas by suggestions that are certain.
 
     Args:
         settings: the settings.
@@ -144,7 +144,7 @@ class _Fixer:
         self._fixed: list[Diagnostic] = []
         self._dropped: dict[_Identity, Diagnostic] = {}
         self._tried: dict[str, CheckedFile] = {}
-        #: the texts of the entries in which they caused errors
+        #: the texts of entries in which dropped fixes caused errors
         self._entries: dict[_Identity, str] = {}
         self._seen = {source.text}
         self._passes = MAX_PASSES
@@ -225,7 +225,7 @@ class _Fixer:
             blamed = _blamed(group, trial, errors, after)
             # the number of times that blamed fixes caused an error each
             failures += len(errors) >= len(group)
-            if len(group) == 1 or (failures > MAX_FAILURES and len(group) > FEW):
+            if len(group) == 1 or (failures > MAX_FAILURES and len(group) > SMALL_GROUP):
                 for item in group:
                     self._dropped[_identity(item)] = item
                     self._entries[_identity(item)] = _entry_of(before, finder, item)

@@ -21,7 +21,7 @@ from derivlint.source.reading import MAX_BYTES
 
 #: The suffix of a revision that means its merge base with HEAD.
 MERGE_BASE = "..."
-#: The timeout for git, in seconds.
+#: The time limit of each git command, in seconds; on network file systems, reading an old version may take most of it.
 TIMEOUT = 60.0
 #: The option of ``prctl`` for the signal sent when the parent ends.
 _PR_SET_PDEATHSIG = 1
@@ -34,8 +34,8 @@ _SETTINGS = (
     "core.pager=cat",
     "protocol.allow=never",
 )
-#: Variables with the user's own configuration of git, and limits of the search for a repository.
-_KEPT = frozenset(
+#: The retained environment variables: the user's configuration of git, and limits of the search for a repository.
+_RETAINED = frozenset(
     {
         "GIT_CONFIG_GLOBAL",
         "GIT_CONFIG_SYSTEM",
@@ -82,12 +82,10 @@ class Revision:
         self.commit = os.fsdecode(commit.strip())
 
     def text_of(self, path: Path) -> bytes | None:
-        """Return the content of a file in the revision, under its former name if it was renamed since.
-
-        None if it did not exist.
+        """Return the content of a file in the revision, also under its former name; None if it did not exist.
 
         Raises:
-            InputError: it is too large.
+            InputError: the file is too large, or git fails.
         """
         real = os.path.realpath(path)
         name = os.path.relpath(real, self.root).replace(os.sep, "/")
@@ -113,7 +111,7 @@ class Revision:
         """Return the output of a command, or None if it fails.
 
         Raises:
-            InputError: there is no git, it does not end, or it prints more than a file may hold.
+            InputError: git is missing or times out, or its output is larger than a file may be.
         """
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
         command = [git_program(), "--no-pager", *settings, "-C", str(self._folder), *arguments]
@@ -153,7 +151,7 @@ def git_program() -> str:
     """Return the git on the search path, never one in the current folder.
 
     Raises:
-        InputError: there is none.
+        InputError: git is not on the search path.
     """
     # Windows, and an empty part of the path, would search the current folder
     names = ("git.exe",) if sys.platform == "win32" else ("git",)
@@ -167,7 +165,7 @@ def git_program() -> str:
 
 def environment() -> dict[str, str]:
     """Return the environment for git, without the variables that hooks and users set for other commands."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _RETAINED}
     return {
         **inherited,
         "GIT_OPTIONAL_LOCKS": "0",

@@ -37,8 +37,8 @@ class PathGlob(Struct, frozen=True):
         return _fits(_tokens(pattern), subject.as_posix(), folders=True)
 
 
-#: A piece of a pattern: the accepted characters, and whether any number of them. None accepts nothing, and may be
-#: skipped together with the next two pieces.
+#: A part of a pattern: the predicate of accepted characters, and whether any number of them matches. None matches
+#: nothing, and may be skipped together with the next two parts.
 _Token = tuple[Callable[[str], bool], bool] | None
 
 

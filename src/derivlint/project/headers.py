@@ -68,7 +68,7 @@ def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Header]:
     """Read the declarations of each header.
 
     Raises:
-        InputError: one cannot be read.
+        InputError: a header cannot be read.
     """
     from derivlint.schema.natives import UnreadablePart
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.lint.wording import did_you_mean
+from derivlint.lint.wording import unknown_name
 from derivlint.project.errors import InputError
 from derivlint.project.operators import (
     LoadedOperators,
@@ -104,6 +104,5 @@ def require_names(model: Model, names: tuple[str, ...]) -> tuple[str, ...] | Non
     for name in names:
         functions = model.natives.operator(name) if "." in name else model.natives.named(name)
         if not functions and not model.natives.with_base(name):
-            question = did_you_mean(name, model.natives.operator_names())
-            raise InputError(f'no operator "{name}"' + (f"; {question}" if question else ""))
+            raise InputError(unknown_name(f'no operator "{name}"', name, model.natives.operator_names()))
     return names or None

@@ -21,10 +21,10 @@ from derivlint.project.errors import InputError
 from derivlint.project.globs import expanded
 from derivlint.project.headers import MANUAL, Header, read_bodies, read_headers, with_headers
 from derivlint.project.operator_files import (
+    MIN_COMPLETE,
     NATIVE_FUNCTIONS,
-    WHOLE,
-    declaring,
-    is_whole,
+    files_with_operators,
+    is_complete_file,
     tags_beside,
 )
 from derivlint.project.settings import Settings
@@ -42,14 +42,14 @@ INSTALLED = "installed"
 FUNCTIONS_MANUAL = Path("torch/csrc/autograd", MANUAL)
 HELPER_BODIES = FUNCTIONS_MANUAL.with_suffix(".cpp")
 VERSION_FILE = "version.txt"
-#: The description of operators that are not PyTorch's.
+#: The reason for using only the operators that a framework's files declare.
 OF_FRAMEWORK = "a framework of its own: nothing is known of its operators but their schemas"
-#: A folder that cannot exist, and has no parents with files.
+#: The folder of a text without one: a path that cannot exist, with no files around it.
 NOWHERE = Path(os.devnull, "nowhere")
 #: The maximum length of a version.
 MAX_VERSION_BYTES = 4096
-#: The minimum share of a file's schemas in a release for the file to belong to it; the rest are custom operators.
-NEARLY_ALL = 0.95
+#: The minimum share of a file's schemas that a release must have to be the release of the file.
+MIN_KNOWN_SHARE = 0.95
 
 
 class Operators(Struct, frozen=True):
@@ -140,7 +140,7 @@ def installed() -> InstalledTorch:
     """Return the files of the installed torch.
 
     Raises:
-        InputError: there is none.
+        InputError: torch is not installed.
     """
     from derivlint.schema import installed_torch
 
@@ -219,7 +219,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         return Operators(f'the preset "{settings.preset}"', files, settings.tags, bundled=True, standalone=True)
     if files:
         reason = f"named by {settings.operators_from}"
-        if not settings.pytorch_operators or any(map(is_whole, files)):
+        if not settings.pytorch_operators or any(map(is_complete_file, files)):
             return _of_checkout(reason, files, settings, folder)
         reason += "; not a complete native_functions.yaml, so it extends PyTorch's"
         return Operators(reason, files, settings.tags or tags_beside(files), bundled=True, standalone=True)
@@ -235,7 +235,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
             reason = f'the preset "{name}", whose files are next to it'
             return Operators(reason, files, settings.tags, bundled=True, standalone=True)
     beside = folder / NATIVE_FUNCTIONS.name
-    own = declaring(folder)
+    own = files_with_operators(folder)
     reason = "a text without a folder" if folder is NOWHERE else "no PyTorch checkout around the file"
     return Operators(
         reason + (", which declares operators next to it" if own else ""),
@@ -243,7 +243,7 @@ def _operators_for(folder: Path, settings: Settings) -> Operators:
         settings.tags,
         bundled=True,
         standalone=True,
-        beside=beside if os.path.isfile(beside) and is_whole(beside) else None,
+        beside=beside if os.path.isfile(beside) and is_complete_file(beside) else None,
     )
 
 
@@ -297,7 +297,7 @@ def resolve_release(
     version, n_declared, n_schemas = (
         (None, 0, 1) if detected is None else (str(detected[0]), int(detected[1]), int(detected[2]))
     )
-    if operators.beside is not None and n_declared < n_schemas * NEARLY_ALL:
+    if operators.beside is not None and n_declared < n_schemas * MIN_KNOWN_SHARE:
         reason = "next to the file, whose schemas match no bundled release"
         tags = operators.tags or tags_beside((operators.beside,))
         beside = (operators.beside,)
@@ -341,7 +341,7 @@ def _beside(folder: Path, preset: Preset) -> tuple[Path, ...]:
 def _own(folder: Path) -> tuple[Path, ...]:
     """Return the files next to a derivatives file that declare operators of the project."""
     of_presets = (_beside(folder, preset) for preset in PRESETS.values())
-    return next(filter(None, of_presets), ()) or declaring(folder)
+    return next(filter(None, of_presets), ()) or files_with_operators(folder)
 
 
 def _version_of(checkout: Path) -> str | None:
@@ -497,7 +497,7 @@ def _are_of_framework(operators: Operators, written: Sequence[NativeFunction], i
 
     if index is not None:
         return operators.standalone and is_framework(written, index, alone=False)
-    is_part = operators.functions_manual is None and len(written) < WHOLE
+    is_part = operators.functions_manual is None and len(written) < MIN_COMPLETE
     return is_part and is_framework(written, _load_index(None), alone=True)
 
 
@@ -541,7 +541,7 @@ def _helper_source(operators: Operators) -> SourceFile | None:
     """Return the text of the source with the bodies of functions.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: the source cannot be read.
     """
     try:
         return SourceFile.read(operators.bodies) if operators.bodies is not None else None

@@ -48,7 +48,7 @@ def require_inside(paths: Iterable[Path | None]) -> None:
     """Reject files outside of the repository that links lead to.
 
     Raises:
-        InputError: there are such files; the message names all of them.
+        InputError: a file is outside; the message names all such files.
     """
     wrong = [path for path in dict.fromkeys(paths) if path is not None and escapes_repository(path)]
     if wrong:

@@ -25,7 +25,7 @@ from derivlint.project.settings import SettingsOfFiles
 from derivlint.project.untrusted import OPTION, VARIABLE, require_inside
 
 #: The minimum number of files for a progress line.
-MANY_FILES = 5
+MIN_FILES_FOR_PROGRESS = 5
 
 
 @click.command(cls=CheckCommand, short_help="Check derivatives files.")
@@ -149,7 +149,7 @@ def require_harmless(
 
 def with_progress(files: list[str]) -> Iterator[str]:
     """Iterate over the files, with a progress line on a terminal if there are many."""
-    shown = len(files) >= MANY_FILES
+    shown = len(files) >= MIN_FILES_FOR_PROGRESS
     for number, path in enumerate(files, 1):
         if shown:
             show_progress(f"checking {number} of {len(files)}: {path}")

@@ -70,7 +70,7 @@ class FixRunner:
             the fixed file.
 
         Raises:
-            InputError: it cannot be written.
+            InputError: the file cannot be written.
         """
         check = checker_of(natives, settings, rules, finding_filter)
         fixed = fix_source(source, check, unsafe=self._options.unsafe, repair=repair_of(settings, rules))
@@ -146,7 +146,7 @@ def write_fixed(path: str, source: SourceFile, text: str) -> None:
     """Replace a file, following links, unless it is read-only or was changed meanwhile.
 
     Raises:
-        InputError: it cannot be written, or was changed since it was read.
+        InputError: the file cannot be written, or was changed since it was read.
     """
     try:
         write_file(Path(path), text.encode("utf-8"), expected=source.text.encode("utf-8"))

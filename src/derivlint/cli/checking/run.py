@@ -189,7 +189,7 @@ class Run:
         """Check a file, or return its cached result.
 
         Raises:
-            InputError: it cannot be checked.
+            InputError: the file cannot be checked.
         """
         place = cache_entry_of(source, operators, settings) if self._use_cache else None
         may_reuse = place is not None and self._may_reuse(finding_filter)

@@ -144,7 +144,7 @@ def _write(path: str, before: SourceFile, text: str) -> None:
     """Replace a file, following links.
 
     Raises:
-        InputError: it cannot be written, or was changed since it was read.
+        InputError: the file cannot be written, or was changed since it was read.
     """
     try:
         write_file(Path(path), text.encode("utf-8"), expected=before.text.encode("utf-8"))

@@ -18,9 +18,9 @@ from derivlint.project.files import STDIN
 from derivlint.project.operators import operators_for
 from derivlint.project.settings import OWN_FILE, PYPROJECT, Settings
 
-#: Seconds between polls.
+#: The number of seconds between polls.
 INTERVAL = 0.25
-#: Seconds without a change before a run: editors write files in several steps, and git writes many.
+#: The number of seconds without a change before a run: editors write files in several steps, and git writes many.
 QUIET = 0.1
 
 _KEY = "derivlint.watch"

@@ -20,7 +20,7 @@ from derivlint.source import SourceError, SourceFile
 
 
 class FallbackPolicy(Enum):
-    """The conditions for using a default file in place of a missing one."""
+    """The conditions for using a default file if no file is named or found."""
 
     WHEREVER_NONE_IS_FOUND = 1
     #: For checks: never on build servers or in projects with a configuration, where the file should exist.
@@ -49,7 +49,7 @@ def resolve_inputs(
     lookup: SettingsOfFiles,
     paths: Sequence[str],
     stdin_filename: str | None,
-    stand_in: FallbackPolicy = FallbackPolicy.WHEREVER_NONE_IS_FOUND,
+    fallback: FallbackPolicy = FallbackPolicy.WHEREVER_NONE_IS_FOUND,
 ) -> ResolvedInputs:
     """Return the files that the arguments of a command name, except excluded ones, and their settings.
 
@@ -60,7 +60,7 @@ def resolve_inputs(
         lookup: the settings of each file.
         paths: the arguments of the command.
         stdin_filename: the path that stands for standard input.
-        stand_in: when a default file may be used.
+        fallback: the condition for using a default file.
 
     Raises:
         InputError: there is no file, or configurations have errors; it lists all of them.
@@ -76,9 +76,9 @@ def resolve_inputs(
     try:
         files = derivatives_files(paths, settings_here)
     except NothingFoundError as error:
-        if mistake is not None or not _may_stand_in(settings_here, stand_in):
+        if mistake is not None or not _may_fall_back(settings_here, fallback):
             raise mistake or error from error
-        return _provided(settings_here, stand_in)
+        return _default_inputs(settings_here, fallback)
     except InputError as error:
         raise mistake or error from error
     if lookup.untrusted:
@@ -95,18 +95,18 @@ def resolve_inputs(
     return ResolvedInputs(files, folders, settings)
 
 
-def _may_stand_in(settings: Settings, stand_in: FallbackPolicy) -> bool:
+def _may_fall_back(settings: Settings, fallback: FallbackPolicy) -> bool:
     """Whether a default file may be used; never with operators from a given file."""
-    if stand_in is FallbackPolicy.NEVER or settings.untrusted or is_requested() or settings.native_functions:
+    if fallback is FallbackPolicy.NEVER or settings.untrusted or is_requested() or settings.native_functions:
         return False
-    return stand_in is not FallbackPolicy.OUTSIDE_OF_PROJECTS or (settings.origin is None and not automated())
+    return fallback is not FallbackPolicy.OUTSIDE_OF_PROJECTS or (settings.origin is None and not automated())
 
 
-def _provided(settings: Settings, stand_in: FallbackPolicy) -> ResolvedInputs:
+def _default_inputs(settings: Settings, fallback: FallbackPolicy) -> ResolvedInputs:
     """Return the default file, with the settings of the command line."""
     from derivlint.project.files import default_file
 
-    default = default_file(for_derivatives=stand_in is FallbackPolicy.BOOK)
+    default = default_file(for_derivatives=fallback is FallbackPolicy.BOOK)
     warn(default.note)
     path = str(default.path)
     if settings.torch is None and default.torch is not None:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from derivlint.model import Model
 
 #: The rule about gradients that cannot be differentiated again.
-ONCE = "not-twice-differentiable"
-#: The maximum number of printed warnings; the rest is counted.
-MOST_WARNINGS = 10
+NOT_TWICE = "not-twice-differentiable"
+#: The maximum number of printed warnings; more are only counted.
+MAX_WARNINGS = 10
 
 
 def load_models(
@@ -37,7 +37,7 @@ def load_models(
     """Load the derivatives files that the arguments name, except excluded ones.
 
     Raises:
-        InputError: there is none, or a file or its operators cannot be read.
+        InputError: no file is named or found, or a file or its operators cannot be read.
     """
     return _loaded(resolve_inputs(SettingsOfFiles(no_config, **setting_options), paths, stdin_filename), stdin_filename)
 
@@ -46,15 +46,15 @@ def load_model(
     paths: tuple[str, ...],
     stdin_filename: str | None,
     no_config: bool,
-    stand_in: FallbackPolicy = FallbackPolicy.WHEREVER_NONE_IS_FOUND,
+    fallback: FallbackPolicy = FallbackPolicy.WHEREVER_NONE_IS_FOUND,
     **setting_options: Any,
 ) -> Loaded:
     """Load the one derivatives file that the arguments name.
 
     Raises:
-        InputError: there are several or none, or the file or its operators cannot be read.
+        InputError: several files or none are named, or the file or its operators cannot be read.
     """
-    inputs = resolve_inputs(SettingsOfFiles(no_config, **setting_options), paths, stdin_filename, stand_in)
+    inputs = resolve_inputs(SettingsOfFiles(no_config, **setting_options), paths, stdin_filename, fallback)
     if len(inputs.files) != 1:
         raise InputError(f"expected one derivatives file, found {len(inputs.files)}; name one")
     return next(_loaded(inputs, stdin_filename)).require_operators()
@@ -98,7 +98,7 @@ def refuse_errors(
     Args:
         loaded: the file.
         operators: the requested operators, or None for all.
-        color: when the output is colored.
+        color: the condition for colored output: ``auto``, ``always`` or ``never``.
         whole: whether an error in any entry prevents all code; else entries of PyTorch's operators with errors are
             omitted.
         tolerant: whether errors of entries are only printed.
@@ -144,12 +144,12 @@ def warn_of_once_differentiable(loaded: Loaded, emitted: Collection[str]) -> Non
     from derivlint.project.check import check_source
     from derivlint.rules import load_rules
 
-    rules = tuple(rule for rule in loaded.settings.selected(load_rules()) if rule.name == ONCE)
+    rules = tuple(rule for rule in loaded.settings.selected(load_rules()) if rule.name == NOT_TWICE)
     settings = replace(loaded.settings, min_confidence=min(Confidence.MEDIUM, loaded.settings.min_confidence))
     checked = check_source(loaded.source, loaded.operators.natives, settings, rules, models=(loaded.model,))
-    warnings = [item for item in checked.shown if item.rule == ONCE and item.entry in emitted]
-    if len(warnings) > MOST_WARNINGS:
-        command = f"derivlint check --select {ONCE} --min-confidence medium"
+    warnings = [item for item in checked.shown if item.rule == NOT_TWICE and item.entry in emitted]
+    if len(warnings) > MAX_WARNINGS:
+        command = f"derivlint check --select {NOT_TWICE} --min-confidence medium"
         warn(f'{len(warnings)} gradients cannot be differentiated again; list them with "{command}"')
         return
     for item in warnings:

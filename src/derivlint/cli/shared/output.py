@@ -69,7 +69,7 @@ class OutputOptions(Struct, frozen=True):
             quiet: whether to omit the summary in any case.
 
         Raises:
-            InputError: it cannot be written.
+            InputError: the destination cannot be written to.
         """
         report = replace(
             report, root=repository_root(Path.cwd()), statistics=self.statistics, show_fixes=self.show_fixes
@@ -176,7 +176,7 @@ def write_report(path: Path, text: str) -> None:
     """Write a report into a file, atomically unless it is a pipe or a device.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the destination cannot be written to.
     """
     data = text.encode("utf-8", "backslashreplace")
     try:

@@ -132,7 +132,7 @@ def write(text: str, utf8: bool = False) -> None:
     Pass names of the user through ``visible`` first, so that line ends in them are escaped.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: standard output cannot be written to.
     """
     _out(visible_page(text), utf8)
 
@@ -141,7 +141,7 @@ def write_names(names: Iterable[str]) -> None:
     """Write names of the user, one per line.
 
     Raises:
-        InputError: they cannot be written.
+        InputError: standard output cannot be written to.
     """
     _out("".join(f"{visible_line(name)}\n" for name in names))
 
@@ -150,7 +150,7 @@ def write_json(text: str) -> None:
     """Write JSON as UTF-8, whatever the locale is.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: standard output cannot be written to.
     """
     _out(visible_json(text), utf8=True)
 
@@ -159,7 +159,7 @@ def write_rendered(text: str, utf8: bool = False) -> None:
     """Write the output of a format, which is escaped already and may have styles.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: standard output cannot be written to.
     """
     _out(text, utf8)
 
@@ -168,7 +168,7 @@ def write_exactly(text: str) -> None:
     """Write the contents of a file or a patch, with its own line ends; on a terminal, control characters are escaped.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: standard output cannot be written to.
     """
     if is_terminal():
         write(text, utf8=True)
@@ -183,11 +183,11 @@ def results_to_stderr() -> None:
     click.get_current_context().with_resource(redirect_stdout(sys.stderr))
 
 
-def take_wire() -> BinaryIO:
+def take_stdout() -> BinaryIO:
     """Return standard output for a protocol, and redirect all other output to standard error.
 
     Raises:
-        InputError: it is closed.
+        InputError: standard output is closed.
     """
     stream = sys.stdout
     if not isinstance(stream, io.TextIOWrapper):
@@ -209,9 +209,9 @@ def _out(text: str, utf8: bool = False) -> None:
         stream.flush()
     except BrokenPipeError:
         # a closed pipe is not an error
-        _discard_the_rest(stream)
+        _redirect_to_null(stream)
     except OSError as error:
-        _discard_the_rest(stream)
+        _redirect_to_null(stream)
         raise InputError(f"cannot write the output: {error.strerror or error}") from error
 
 
@@ -295,11 +295,11 @@ def failed_stream() -> OSError | None:
         problem = getattr(stream, "problem", None)
         if problem is not None:
             failure = failure or problem
-            _discard_the_rest(stream)
+            _redirect_to_null(stream)
     return failure
 
 
-def _discard_the_rest(stream: TextIO) -> None:
+def _redirect_to_null(stream: TextIO) -> None:
     """Redirect a stream to the null device, because the interpreter flushes it again on exit."""
     with suppress(OSError):
         null = os.open(os.devnull, os.O_WRONLY)

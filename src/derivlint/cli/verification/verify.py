@@ -13,7 +13,7 @@ from derivlint.cli.shared.loading import load_model
 from derivlint.cli.shared.options import EXISTING, ops_option, rule_names, source_options
 from derivlint.cli.shared.output import CheckCommand, OutputOptions, output_options
 from derivlint.cli.shared.terminal import INTERRUPTED, Progress
-from derivlint.lint.wording import did_you_mean
+from derivlint.lint.wording import unknown_name
 from derivlint.project.errors import InputError
 from derivlint.project.operators import INSTALLED
 from derivlint.project.settings import SettingsOfFiles
@@ -163,7 +163,7 @@ def verify(
     loaded = load_model(paths, stdin_filename, no_config, **setting_options)
     model = loaded.model
     try:
-        base = None if no_base else base_of(loaded, diff_base, against, helpers, stands_in=bool(ops) or everything)
+        base = None if no_base else base_of(loaded, diff_base, against, helpers, has_fallback=bool(ops) or everything)
     except InputError as error:
         if ops or everything or changed or diff_base is not None or against is not None:
             raise
@@ -260,7 +260,6 @@ def _named(model: Model, ops: tuple[str, ...]) -> set[str]:
             operator for operator in operators | functions if operator == name or operator.partition(".")[0] == name
         }
         if not meant:
-            question = did_you_mean(name, sorted(operators))
-            raise InputError(f'no entry of an operator "{name}"' + (f"; {question}" if question else ""))
+            raise InputError(unknown_name(f'no entry of an operator "{name}"', name, sorted(operators)))
         selected |= meant
     return selected

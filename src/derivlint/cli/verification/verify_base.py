@@ -27,7 +27,7 @@ _NOTHING = b"[]\n"
 
 
 def base_of(
-    loaded: Loaded, revision: str | None, against: Path | None, helpers: Path | None, *, stands_in: bool
+    loaded: Loaded, revision: str | None, against: Path | None, helpers: Path | None, *, has_fallback: bool
 ) -> Base | None:
     """Return the earlier version of a file, to compare with.
 
@@ -36,7 +36,7 @@ def base_of(
         revision: the requested git revision.
         against: the requested file.
         helpers: the FunctionsManual.cpp of the formulas; the base uses that of the revision.
-        stands_in: whether to compare with the file of the installed PyTorch if no revision has the file.
+        has_fallback: whether to compare with the file of the installed PyTorch if no revision has the file.
 
     Returns:
         the version, or None if the file is that of the installed PyTorch.
@@ -50,14 +50,14 @@ def base_of(
     try:
         if loaded.source.path == STDIN:
             raise InputError("standard input has no git revision; use --against FILE or --no-base")
-        revision_of_base = _left_upstream(path.parent) if revision is None else Revision(revision, path.parent)
+        revision_of_base = _merge_base(path.parent) if revision is None else Revision(revision, path.parent)
         text = revision_of_base.text_of(path)
     except InputError:
-        if revision is not None or not stands_in:
+        if revision is not None or not has_fallback:
             raise
         text = None
     else:
-        if text is not None or revision is not None or not stands_in:
+        if text is not None or revision is not None or not has_fallback:
             earlier = SourceFile.from_bytes(loaded.source.path, _NOTHING if text is None else text)
             return _base(loaded, earlier, revision_of_base.name, _helpers_of(revision_of_base, helpers))
     torch = installed_torch()
@@ -66,8 +66,8 @@ def base_of(
     return _base(loaded, _read(torch.derivatives), "the installed PyTorch")
 
 
-def _left_upstream(folder: Path) -> Revision:
-    """Return the merge base of HEAD and its upstream branch; commits since then count as changes.
+def _merge_base(folder: Path) -> Revision:
+    """Return the merge base of HEAD and the upstream branch, the default base.
 
     Raises:
         InputError: there is no repository.
@@ -95,7 +95,7 @@ def own_helpers(path: Path | None) -> Helpers | None:
     """Return the user's own FunctionsManual.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: the file cannot be read.
     """
     if path is None:
         return None

@@ -82,7 +82,7 @@ def write_page(path: Path | None, text: str) -> None:
     """Write the page to its file, and to the step summary on GitHub.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: a file cannot be written.
     """
     summary = os.environ.get(SUMMARY_VARIABLE)
     place: str | Path | None = path
@@ -111,8 +111,8 @@ def _cell(text: str) -> str:
     return shown
 
 
-#: The minimum error to report, in units in the last place; a few roundings cause less.
-WORTH_TELLING = 8.0
+#: The minimum reported error, in units in the last place; a few roundings cause less.
+MIN_ULPS = 8.0
 
 
 def report_precision(outcome: RunOutcome, output: OutputOptions) -> int:
@@ -130,11 +130,11 @@ def report_precision(outcome: RunOutcome, output: OutputOptions) -> int:
     if output.format == "json":
         write_json(json.dumps({"version": 1, "precision": rows}, indent=2) + "\n")
     else:
-        shown = [row for row in rows if output.verbose or "better" in row or row["lost"] or row["ulps"] > WORTH_TELLING]
+        shown = [row for row in rows if output.verbose or "better" in row or row["lost"] or row["ulps"] > MIN_ULPS]
         write("".join(f"{_line(row)}\n" for row in shown))
         precise = len(rows) - len(shown)
         if precise:
-            warn(f"{counted(precise, 'derivative')} within {WORTH_TELLING:g} units everywhere (--verbose lists them)")
+            warn(f"{counted(precise, 'derivative')} within {MIN_ULPS:g} units everywhere (--verbose lists them)")
     entries = len({row["entry"] for row in rows})
     warn(f"the precision of {counted(entries, 'entry', 'entries')} was measured")
     _report_double(rows, output)
@@ -163,7 +163,7 @@ def _line(row: dict[str, Any]) -> str:
     parts = [f"at most {row['ulps']:.4g} units off ({row['ulps_at']})"]
     if row["lost"]:
         parts.append(f"lost at {row['lost']} of {row['inputs']} inputs ({row['lost_at']})")
-    if row.get("double_lost") or row.get("double_ulps", 0.0) > WORTH_TELLING:
+    if row.get("double_lost") or row.get("double_ulps", 0.0) > MIN_ULPS:
         lost = (
             f"lost at {row['double_lost']}"
             if row["double_lost"]

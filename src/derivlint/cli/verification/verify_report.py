@@ -55,8 +55,8 @@ _WORDS = {
 _CHECKABLE = (SkipReason.NOT_CALLABLE, SkipReason.NOT_COMPARED)
 #: The message if nothing was compared.
 _VACUOUS = "nothing is checked: no formula was compared with anything"
-#: The maximum number of listed names per kind; with --verbose, all are listed.
-_LISTED = 8
+#: The maximum number of listed names per kind of reason, unless --verbose is given.
+_MAX_LISTED = 8
 
 
 class VerifyReporter(Struct, frozen=True):
@@ -116,7 +116,7 @@ class VerifyReporter(Struct, frozen=True):
         unchecked = self._unchecked(outcome)
         crashes = [item for item in every if item.rule == CRASH and item not in judged.shown]
         accepted = {item.entry for item in (*crashes, *as_before) if item.rule == CRASH}
-        missing = [reason for reason in unchecked if self._was_due(reason, accepted)]
+        missing = [reason for reason in unchecked if self._was_requested(reason, accepted)]
         problems = [*map(str, missing)]
         requests_any = self.operators is None or bool(self.operators)
         compares_any = any(state.compared for state in outcome.checked.values())
@@ -211,8 +211,8 @@ class VerifyReporter(Struct, frozen=True):
         without = sorted(set(self.operators or ()) - reported)
         return unchecked + [Unchecked(name, "", SkipReason.NO_FUNCTION, reason) for name in without]
 
-    def _was_due(self, item: Unchecked, accepted: Collection[str | None]) -> bool:
-        """Whether less was checked than was requested.
+    def _was_requested(self, item: Unchecked, accepted: Collection[str | None]) -> bool:
+        """Whether an unchecked entry or formula was requested.
 
         Args:
             item: the unchecked entry or formula.
@@ -227,7 +227,7 @@ class VerifyReporter(Struct, frozen=True):
     ) -> None:
         """Report unchanged findings, one by one if they are few, and resolved ones."""
         for title, items, listed in (
-            ("as before", as_before, output.verbose or len(as_before) <= _LISTED),
+            ("as before", as_before, output.verbose or len(as_before) <= _MAX_LISTED),
             ("gone", gone, True),
         ):
             if listed:
@@ -250,10 +250,10 @@ class VerifyReporter(Struct, frozen=True):
         alone = unchecked if self.operators is not None or output.verbose else missing
         alike = Counter(item.reason for item in alone)
         for item in alone:
-            if output.verbose or alike[item.reason] <= _LISTED:
+            if output.verbose or alike[item.reason] <= _MAX_LISTED:
                 warn(str(item))
         for reason, count in alike.items():
-            if not output.verbose and count > _LISTED:
+            if not output.verbose and count > _MAX_LISTED:
                 warn(f"{count} entries and formulas are not checked (--verbose lists them): {reason}")
         rest: dict[tuple[SkipReason, bool], list[str]] = {}
         for item in unchecked:
@@ -261,8 +261,8 @@ class VerifyReporter(Struct, frozen=True):
                 rest.setdefault((item.why, bool(item.key)), []).append(f"{item.operator} {item.key}".strip())
         for (why, is_formula), names in rest.items():
             subject = counted(len(names), "formula") if is_formula else counted(len(names), "entry", "entries")
-            more = f" and {len(names) - _LISTED} more (--verbose lists them)" if len(names) > _LISTED else ""
-            warn(f"not checked: {subject} {_WORDS[why]}: {'; '.join(names[:_LISTED])}{more}")
+            more = f" and {len(names) - _MAX_LISTED} more (--verbose lists them)" if len(names) > _MAX_LISTED else ""
+            warn(f"not checked: {subject} {_WORDS[why]}: {'; '.join(names[:_MAX_LISTED])}{more}")
 
 
 def _text(model: Model, span: Span) -> str:

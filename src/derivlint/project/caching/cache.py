@@ -37,9 +37,9 @@ Value = TypeVar("Value")
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of the cache, which only this user can write to; create it if it is missing.
+    """Return the cache folder, private to this user, and create it if it is missing.
 
-    None if the system has no cache folder, or if it is not private to the user.
+    None if the system has no cache folder, or if it is not private.
     """
     place = _place()
     if place is None:
@@ -67,7 +67,7 @@ def _place() -> tuple[Path, Path | None] | None:
     if base and os.path.isabs(base):
         return Path(base) / "derivlint", None
     home = os.path.expanduser("~")
-    # a missing home folder, as of system users, is not created
+    # system users may lack a home folder, which is not created
     return (Path(home) / ".cache" / "derivlint", Path(home)) if os.path.isabs(home) and home != "/" else None
 
 
@@ -232,7 +232,7 @@ def clean() -> Cleaned:
     if folder is None:
         return Cleaned(None)
     files = size = 0
-    for path in _ours(folder):
+    for path in _own_files(folder):
         for file in _files_in(path):
             try:
                 bytes_of = os.lstat(file).st_size
@@ -246,8 +246,8 @@ def clean() -> Cleaned:
     return Cleaned(folder, files, size)
 
 
-def _ours(folder: Path) -> Iterator[Path]:
-    """Yield the files and folders that derivlint has created in the cache."""
+def _own_files(folder: Path) -> Iterator[Path]:
+    """Yield the files and folders in the cache that derivlint created."""
     for path in sorted(folder.iterdir()):
         if is_made_by_user(path) and (_ENTRY.fullmatch(path.name) or path.name.startswith(PREFIX)):
             yield path
@@ -257,7 +257,7 @@ def _ours(folder: Path) -> Iterator[Path]:
 
 
 def _files_in(path: Path) -> list[Path]:
-    """Yield a file itself, or all files below a folder; links count as files."""
+    """List a file itself, or all files below a folder; links count as files."""
     if not path.is_dir():
         return [path]
     return [Path(parent, name) for parent, _, names in os.walk(path) for name in names]

@@ -129,7 +129,7 @@ def _memos(stored: _Stored, path: str) -> Memos:
     """Decode the memos of a text.
 
     Raises:
-        LookupError: they are inconsistent.
+        LookupError: the stored memos are inconsistent.
         ValueError: likewise.
     """
     memos = Memos()

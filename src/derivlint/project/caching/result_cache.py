@@ -96,10 +96,8 @@ MEMOS = "memos-"
 #: The names of results; other files are never deleted, whatever the folder.
 _NAME = re.compile(f"(?:{PREFIX}|{MEMOS})[0-9a-f]{{64}}")
 
-#: The cache of findings: a file that was checked before is not checked again. An entry is named by a digest of
-#: everything that findings depend on: the text, the operators and headers, the rules with their options, and derivlint
-#: itself. Filters of findings (severities, baselines, suppressions, formats) are applied later and are not part of it.
-_BESIDE_THE_POINT = frozenset(
+#: The settings that are not part of the digest: they only filter findings, or determine files whose text is part of it.
+_NOT_DIGESTED = frozenset(
     {
         "origin",
         "operators_from",
@@ -121,8 +119,8 @@ _BESIDE_THE_POINT = frozenset(
         "fail_level",
     }
 )
-#: The packages that parse files.
-_READERS = ("lark", "ruamel.yaml", "_ruamel_yaml")
+#: The parser packages, whose versions findings depend on.
+_PARSERS = ("lark", "ruamel.yaml", "_ruamel_yaml")
 
 
 class CacheEntry(KeyedEquality, Struct, frozen=True):
@@ -171,7 +169,7 @@ def cache_entry_of(source: SourceFile, operators: Operators, settings: Settings)
     counts = len(operators.native_functions), len(operators.headers), len(operators.generators)
     _add(digest, repr((counts, operators.bundled, operators.version, operators.in_checkout)))
     for name in settings.__struct_fields__:
-        if name not in _BESIDE_THE_POINT:
+        if name not in _NOT_DIGESTED:
             _add(digest, f"{name}={_stable(getattr(settings, name))}")
     _add(digest, program_digest())
     sources = tuple(text for text in texts[: len(operators.native_functions)] if text is not None)
@@ -278,7 +276,7 @@ def _stamps() -> Iterator[str]:
                 else:
                     status = entry.stat()
                     yield f"{entry.path} {status.st_mtime_ns} {status.st_size}\n"
-    for name in _READERS:
+    for name in _PARSERS:
         spec = find_spec(name)
         if spec is not None and spec.origin is not None:
             status = os.stat(spec.origin)

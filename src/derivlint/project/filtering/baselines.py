@@ -49,7 +49,7 @@ class BaselineFile:
             may_be_missing: whether a missing file is an empty baseline.
 
         Raises:
-            InputError: it cannot be read, or is not a baseline.
+            InputError: the file cannot be read, or is not a baseline.
         """
         # a dangling link counts as missing: writing creates its target
         if not os.path.exists(path) and not os.path.isdir(path):
@@ -77,7 +77,7 @@ class BaselineFile:
             writes: whether it is modified, so that there must be one.
 
         Raises:
-            InputError: it cannot be read, or there is none to modify.
+            InputError: the baseline cannot be read, or no baseline is named to modify.
         """
         if path is not None:
             return cls.read(path, may_be_missing=updates)
@@ -164,7 +164,7 @@ class BaselineFile:
         """Write the baseline without stale findings, and return their number.
 
         Raises:
-            InputError: it cannot be written.
+            InputError: the file cannot be written.
         """
         stale = self.stale
         if stale:
@@ -175,7 +175,7 @@ class BaselineFile:
         """Write the baseline with the current findings, and return their number.
 
         Raises:
-            InputError: it cannot be written.
+            InputError: the file cannot be written.
         """
         identities: Counter[Identity] = Counter()
         for recorded in self._recorded.values():

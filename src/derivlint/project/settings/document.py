@@ -57,8 +57,8 @@ def load_toml(text: str) -> dict[str, Any]:
     """Parse TOML.
 
     Raises:
-        ValueError: it is not TOML.
-        RecursionError: it is nested too deeply.
+        ValueError: the text is not TOML.
+        RecursionError: the text is nested too deeply.
     """
     if any(line.count(".") > MAX_DOTS for line in text.split("\n")):
         raise RecursionError

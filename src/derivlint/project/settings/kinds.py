@@ -11,7 +11,7 @@ from msgspec import Struct
 
 import derivlint.rules
 from derivlint.lint import Option, OptionValue, Severity
-from derivlint.lint.wording import did_you_mean, quoted, quoted_list
+from derivlint.lint.wording import quoted, quoted_list, unknown_name
 from derivlint.model import LAYOUTS, Layout
 from derivlint.project.globs import PathGlob
 from derivlint.project.settings.document import SettingsValue
@@ -32,7 +32,7 @@ class ValueKind(Struct, frozen=True):
     """A kind of values.
 
     Attributes:
-        expected: what a value must be, as a phrase.
+        expected: a description of valid values, as a phrase.
         convert: converts a value to a setting and records mistakes in parts of it; raises ``WrongValueError`` for
             another type.
         schema: the JSON schema of the parsed value.
@@ -84,7 +84,7 @@ def _elements(element: ValueKind, value: SettingsValue) -> tuple[Any, ...]:
 
 
 def list_of(element: ValueKind, expected: str) -> ValueKind:
-    """Return the kind of lists; each invalid element is reported at its own position."""
+    """Return the kind of lists with a kind of elements; each invalid element is reported at its own position."""
     # an element of a wrong kind is reported with the kind of the list: 'must be a list of paths'
     element_of_list = ValueKind(expected, element.convert, element.schema)
     return ValueKind(
@@ -93,14 +93,14 @@ def list_of(element: ValueKind, expected: str) -> ValueKind:
 
 
 def one_of(words: Sequence[str]) -> ValueKind:
-    """Return the kind of a choice between words."""
+    """Return the kind of values that are one of several words."""
     start = "one of " if len(words) > 1 else ""
     expected = start + ", ".join(map(quoted, words))
     return ValueKind(expected, lambda value: _choice(words, value), {"enum": list(words)})
 
 
 def enum(values: type[Enum]) -> ValueKind:
-    """Return the kind of an enumeration with texts as values."""
+    """Return the kind of values that are members of an enumeration, by their texts."""
     kind = one_of([str(item.value) for item in reversed(values)])
     return ValueKind(kind.expected, lambda value: values(kind.convert(value)), kind.schema)
 
@@ -229,12 +229,8 @@ def _options_of_rule(rule: str, table: SettingsValue) -> dict[str, OptionValue]:
         elif not kinds:
             item.wrong(f"{quoted(rule)} has no options", key=True)
         else:
-            question = did_you_mean(item.key, kinds)
-            item.wrong(
-                f"{quoted(rule)} has no option {quoted(item.key)}; "
-                + (question or f"its options are {quoted_list(sorted(kinds))}"),
-                key=True,
-            )
+            fact = f"{quoted(rule)} has no option {quoted(item.key)}"
+            item.wrong(unknown_name(fact, item.key, kinds, f"its options are {quoted_list(sorted(kinds))}"), key=True)
     return values
 
 

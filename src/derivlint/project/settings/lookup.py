@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from derivlint.lint.wording import did_you_mean, quoted, quoted_list
+from derivlint.lint.wording import quoted, quoted_list, unknown_name
 from derivlint.project.errors import InputError
 from derivlint.project.settings.document import (
     ConfigurationError,
@@ -136,8 +136,8 @@ def read_table(table: SettingsValue) -> tuple[dict[str, Any], dict[str, Settings
             item.warn(f'"{item.key}" is deprecated; use "{present}"', key=True)
         key = KEYS.get(present)
         if key is None:
-            allowed = did_you_mean(item.key, KEYS) or f"allowed are {quoted_list(sorted(KEYS))}"
-            item.wrong(f"unknown key {quoted(item.key)}; {allowed}", key=True)
+            fact, allowed = f"unknown key {quoted(item.key)}", f"allowed are {quoted_list(sorted(KEYS))}"
+            item.wrong(unknown_name(fact, item.key, KEYS, allowed), key=True)
             continue
         values[key.field] = key.kind.read(item)
         origins[key.field] = item
@@ -271,7 +271,7 @@ class SettingsOfFiles:
         """Return the settings of several folders.
 
         Raises:
-            ConfigurationError: one has mistakes; the error lists those of all configurations.
+            ConfigurationError: a configuration has mistakes; the error lists those of all.
         """
         settings: list[Settings] = []
         mistakes: list[SettingsMistake] = []
@@ -289,6 +289,6 @@ def find_settings(folder: Path) -> Settings:
     """Return the settings of the configuration nearest to a folder.
 
     Raises:
-        ConfigurationError: it cannot be read, or has mistakes.
+        ConfigurationError: the configuration cannot be read, or has mistakes.
     """
     return SettingsOfFiles(no_config=False).of_folder(folder)

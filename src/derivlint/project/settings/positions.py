@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from derivlint.source import Span
 
-#: The maximum depth; deeper values have the position of the enclosing one. No setting is so deep, and the total length
-#: of all paths would be quadratic.
+#: The maximum depth of values with positions of their own; the total length of deeper paths would be quadratic. No
+#: setting is that deep.
 MAX_DEPTH = 200
 #: The path to a value from the top of the document: keys of tables, indexes of arrays.
 Way = tuple["str | int", ...]

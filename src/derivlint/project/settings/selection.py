@@ -10,7 +10,7 @@ from msgspec import Struct
 import derivlint.rules
 from derivlint.lint import Rule
 from derivlint.lint.option import GROUPS
-from derivlint.lint.wording import did_you_mean
+from derivlint.lint.wording import unknown_name
 
 ALL = "ALL"
 _WILD = frozenset("*?[")
@@ -93,8 +93,7 @@ def known_names() -> tuple[str, ...]:
 
 def unknown_rule(name: str, names: Iterable[str]) -> str:
     """Return the message about an unknown rule."""
-    question = did_you_mean(name, names)
-    return f'unknown rule "{name}"' + (f"; {question}" if question else '; "derivlint rules" lists them')
+    return unknown_name(f'unknown rule "{name}"', name, names, '"derivlint rules" lists them')
 
 
 class Resolved(Struct, frozen=True):
