@@ -125,7 +125,7 @@ def torch_source(torch: str) -> TorchSource:
     """Return the PyTorch that ``--torch`` names: ``installed``, or a path.
 
     Raises:
-        InputError: there is none.
+        InputError: PyTorch is missing there.
     """
     from derivlint.operators.sources import TorchSource, installed_source
 

@@ -32,7 +32,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Write a file atomically.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
     try:
         write_file(path, data)

@@ -167,10 +167,10 @@ def render_relations(content: dict[str, Any]) -> bytes:
 
 
 def run_program(toolchain: Toolchain, source: str) -> str:
-    """Compile and run a program that only uses headers; returns its output.
+    """Compile and run a program that only uses headers, and return its output.
 
     Raises:
-        CompilerError: it does not compile or fails.
+        CompilerError: the program does not compile, or fails.
     """
     with tempfile.TemporaryDirectory(prefix="derivlint-") as name:
         folder = Path(name)

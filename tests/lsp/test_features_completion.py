@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from derivlint.lsp.features.completions.completion import completions
-from derivlint.lsp.features.completions.context import MOST, completion_context, decoded
+from derivlint.lsp.features.completions.context import MAX_PROPOSALS, completion_context, decoded
 from derivlint.lsp.features.completions.formula_completion import SignatureHelp, resolve, signature_help
 from tests.lsp.feature_analysis import MUL, SORT, analysis_of
 
@@ -132,7 +132,7 @@ def test_the_declarations_of_a_proposal_are_reported_when_asked_for() -> None:
 def test_a_long_list_is_cut_and_says_so() -> None:
     text = f"{ADDCMUL}  self: at::\n"
     found = completions(LAST, text, text.index("at::") + 4)
-    assert len(found.items) == MOST
+    assert len(found.items) == MAX_PROPOSALS
     assert not found.is_complete
     text = f"{ADDCMUL}  self: at::zeros_l\n"
     assert completions(LAST, text, text.index("zeros_l") + 7).is_complete

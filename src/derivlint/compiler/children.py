@@ -48,7 +48,7 @@ class PythonChild:
         arguments: its arguments.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the process cannot be started.
     """
 
     def __init__(self, module: str, *arguments: str) -> None:
@@ -176,7 +176,7 @@ def lines_of(child: PythonChild, idle: float) -> Iterator[bytes]:
 
     Raises:
         HungError: the process hangs.
-        OSError: it cannot be read.
+        OSError: the output cannot be read.
     """
     assert child.process.stdout is not None
     pipe = child.process.stdout.fileno()
@@ -239,7 +239,7 @@ def running_command(command: Sequence[str], folder: Path | None = None) -> Itera
         folder: its working folder; by default a neutral one.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the process cannot be started.
     """
     with ExitStack() as stack:
         line, inherited = list(command), tuple[int, ...]()

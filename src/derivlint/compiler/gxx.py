@@ -58,7 +58,7 @@ class Compiler(Struct, frozen=True):
 
     @property
     def is_clang(self) -> bool:
-        """Whether the compiler is clang, which accepts most options of g++ and its language."""
+        """Whether the compiler is Clang; it accepts most options of g++."""
         return "clang" in self.version
 
     @property

@@ -48,7 +48,7 @@ class Helpers(Struct, frozen=True):
         """Read the helpers of a FunctionsManual.cpp.
 
         Raises:
-            FilesError: it cannot be read.
+            FilesError: the file cannot be read.
         """
         beside = path.with_suffix(".h")
         try:

@@ -63,14 +63,14 @@ class FileChanges(Struct, frozen=True):
 
 
 class _ConflictError(Exception):
-    """A path is occupied by a file that derivlint did not write."""
+    """A file at the path was not written by derivlint, or was modified since."""
 
 
 def changes(folder: Path, files: Mapping[str, str]) -> FileChanges:
     """Compare the files with the folder, and find conflicts.
 
     Raises:
-        FilesError: it cannot be read.
+        FilesError: the folder cannot be read.
     """
     return _Folder(folder, files).changes()
 
@@ -79,7 +79,7 @@ def write_files(folder: Path, files: Mapping[str, str]) -> FileChanges:
     """Write the files to the folder; files that are up to date are not touched.
 
     Raises:
-        FilesError: it cannot be read or written, or there are conflicts.
+        FilesError: the folder cannot be read or written, or there are conflicts.
     """
     place = _Folder(folder, files)
     planned = place.changes()

@@ -129,8 +129,8 @@ TRACEABLE = "TraceableFunction"
 UNTRACEABLE = "Node"
 #: The prefix of the class names of foreach functions.
 FOREACH = "Foreach"
-#: Longer arguments of a call are wrapped.
-LONGEST_ARGUMENTS = 60
+#: The length of a call's arguments from which each is on a line of its own.
+MAX_ARGUMENTS = 60
 
 
 class NodeClass(Struct, frozen=True):
@@ -312,7 +312,7 @@ def _parameter(member: NodeMember) -> str:
 def _arguments(arguments: Sequence[str]) -> str:
     """Arguments on the line of their call, or one a line if they are long."""
     text = ", ".join(arguments)
-    return text if len(text) <= LONGEST_ARGUMENTS else _on_lines(arguments)
+    return text if len(text) <= MAX_ARGUMENTS else _on_lines(arguments)
 
 
 def _on_lines(items: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ _VERSION = re.compile(r"v?(\d+)\.(\d+)(?!\d)")
 
 
 class UnsupportedRelease(Exception):  # noqa: N818 - no mistake in the code, a fact about the release
-    """Code cannot be emitted for this release of PyTorch."""
+    """Code cannot be emitted for the release of PyTorch."""
 
 
 class Release(Struct, frozen=True):

@@ -91,7 +91,7 @@ def unsavable_arguments(model: Model) -> dict[str, str]:
     reasons: dict[str, str] = {}
     for entry in model.entries:
         function = entry.function
-        # what formulas save is determined only where an argument may be concerned: few are
+        # few functions have such arguments: saved values are computed only for these
         if function is None or not any(_is_unsavable(binding.cpp_type) for binding in function.arguments):
             continue
         for body in entry.bodies:

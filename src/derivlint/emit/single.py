@@ -26,7 +26,7 @@ def is_ours(data: bytes) -> bool:
 
 
 def refusal(path: Path, data: bytes) -> str | None:
-    """The reason why a file is not written, that derivlint did not write the existing one; None if it may be."""
+    """Return the reason for not overwriting a file: derivlint did not write it. None if it may be overwritten."""
     current = _current(path)
     if current is None or current == data or is_ours(current):
         return None
@@ -38,16 +38,16 @@ def is_stale(path: Path, data: bytes) -> bool:
     """Whether a file is missing or differs.
 
     Raises:
-        FilesError: it cannot be read.
+        FilesError: the file cannot be read.
     """
     return _current(path) != data
 
 
 def write_single(path: Path, data: bytes) -> None:
-    """Write a file unless it is up to date; creates its folder.
+    """Write a file unless it is up to date, and create its folder.
 
     Raises:
-        FilesError: it cannot be written, or derivlint did not write the existing file.
+        FilesError: the file cannot be written, or derivlint did not write the existing file.
     """
     reason = refusal(path, data)
     if reason is not None:

@@ -25,7 +25,7 @@ VERSION, JUDGED_VERSION = 1, 1
 STYLES = {Answer.YES: "green", Answer.PARTIAL: "yellow", Answer.NO: "red", Answer.UNKNOWN: "dim"}
 YES, NO, NOT_ASKED = "yes", "no", "-"
 JUDGED_STYLES = {YES: "green", NO: "red", NOT_ASKED: "dim"}
-#: The blanks between columns.
+#: The number of blanks between columns.
 GAP = 2
 #: A row of a table: the operator, the answers with their styles, and the reasons.
 Row: TypeAlias = tuple[str, list[tuple[str, str]], str]

@@ -9,6 +9,7 @@ from derivlint.source import Position, SourceFile, Span
 
 #: Environment variables of CI services with the folder of the repository.
 ROOT_VARIABLES = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
+#: The entry that marks the top of a repository.
 MARK = ".git"
 
 
@@ -43,7 +44,7 @@ def shown_span(source: SourceFile, span: Span) -> Span:
 
 
 def repository_root(folder: Path) -> Path:
-    """Return the folder for relative paths in reports: from the environment, of the repository, or the argument."""
+    """Return the folder for relative paths in reports: that of a CI service, else the repository, else the argument."""
     for variable in ROOT_VARIABLES:
         named = os.environ.get(variable)
         if named and folder.is_relative_to(named):

@@ -20,7 +20,7 @@ FINDS = "what it finds"
 
 
 def rule_facts(rule: Rule) -> dict[str, Any]:
-    """Return the row of a rule in a table."""
+    """Return the facts of a rule as JSON: the columns of tables of rules."""
     return {
         "name": rule.name,
         "summary": rule.summary,

@@ -19,7 +19,7 @@ from derivlint.repair.suggest import Suggestion
 from derivlint.source import SourceFile
 
 VERSION = 1
-#: The wording of the checks of a formula in JSON and texts.
+#: The names of the checks of a formula, in JSON and in texts.
 PROPERTIES = {
     Question.VALUE: ("values", "its values"),
     Question.LINEAR: ("linearity", "linearity"),
@@ -73,7 +73,7 @@ class FormulaSuggestions(Struct, frozen=True):
         reason: whether the formula is wrong or missing.
         findings: the findings about it.
         candidates: at most three formulas, the best one first.
-        unsolved: why there is no candidate, or empty.
+        unsolved: the reason why there is no candidate, or empty.
     """
 
     path: str

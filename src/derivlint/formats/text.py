@@ -161,7 +161,7 @@ def _enumerated(items: list[str]) -> str:
 
 
 def _about(item: Diagnostic) -> str:
-    """The subject of a finding; if the message quotes the operator, what else it does not quote."""
+    """Return the operator, dispatch key and key of a finding, without those that its message quotes."""
     if f'"{item.entry}"' not in item.message:
         return item.subject
     names = (item.dispatch if item.dispatch != DEFAULT else None, item.key)
@@ -187,7 +187,7 @@ def _diagnostic(item: Diagnostic, report: Report, width: int, head_width: int | 
     source = report.file_of(item)
     style = STYLES[item.severity]
     first = head(item, report)
-    # what reads a pipe expects position and message in one line
+    # programs that read a pipe expect position and message in one line
     yield from (first,) if head_width is None else _folded(first, head_width)
     yield from excerpt(source, item.span, width, style)
     for related in item.related:
@@ -208,7 +208,7 @@ def _diagnostic(item: Diagnostic, report: Report, width: int, head_width: int | 
 
 
 def _folded(line: Line, width: int) -> Iterator[Line]:
-    """Break a line at blanks, and indent what follows."""
+    """Break a line at blanks, and indent the continuation lines."""
     part: Line = []
     used = 0
     for piece in line:

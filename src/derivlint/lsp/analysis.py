@@ -139,5 +139,5 @@ def analysis_of(
 
 
 def is_broken(document: Document) -> bool:
-    """Whether a part of the text is not YAML; a value with an unknown tag is."""
+    """Whether a part of the text is not YAML; a value with an unknown tag counts as YAML."""
     return any(problem.kind is not YamlProblemKind.TAG for problem in document.problems)

@@ -26,7 +26,7 @@ class EntryAction(Struct, frozen=True):
     """A change of an entry.
 
     Attributes:
-        title: what it does.
+        title: its title in the menu.
         edits: the edits.
         needs_check: whether it is offered only if it adds no finding to the entry.
     """
@@ -147,7 +147,7 @@ class Action(Struct, frozen=True):
     """A code action.
 
     Attributes:
-        title: what it does.
+        title: its title in the menu.
         kind: one of ``KINDS``.
         edits: the edits of the checked text; None if they are computed once the action is chosen.
         fixes: the finding that it resolves.

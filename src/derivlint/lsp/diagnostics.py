@@ -40,8 +40,8 @@ _UNNECESSARY = frozenset(
     }
 )
 _DEPRECATED = frozenset({"deprecated-function"})
-#: The number of diagnostics that are cached without their ranges.
-TEXTS = 4096
+#: The maximum number of diagnostics cached without their ranges.
+MAX_CACHED = 4096
 
 
 class WirePosition(Struct, frozen=True):
@@ -151,7 +151,7 @@ class Renderer:
         self._deprecated = _DEPRECATED if types.DiagnosticTag.Deprecated in tags else frozenset[str]()
         self._encoding = encoding
         # most diagnostics of a text recur from the text before, at other ranges
-        self._cached = lru_cache(maxsize=TEXTS)(self._without_places)
+        self._cached = lru_cache(maxsize=MAX_CACHED)(self._without_places)
 
     def render(
         self, diagnostics: Iterable[Diagnostic], uri: str, source: SourceFile, related_sources: Mapping[str, SourceFile]

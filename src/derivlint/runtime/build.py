@@ -53,7 +53,7 @@ LOADER = "loader.cpp"
 #: The cache folders of precompiled headers, and of object files shared by extensions.
 HEADERS, SHARED_OBJECTS = "headers", "objects"
 #: The total size in bytes below which sources are merged into one unit, since their headers take longer to compile.
-SMALL = 64_000
+MAX_MERGED_BYTES = 64_000
 #: As in PyTorch's build: unexported symbols of headers belong to the library that compiles them.
 FLAGS = ("-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-fdiagnostics-color=never")
 #: The heap size in kilobytes from which g++ collects garbage: below it, collection takes a tenth of the time and frees
@@ -165,8 +165,8 @@ def build(
     else changes.
 
     Raises:
-        ManifestError: there is no extension.
-        BuildError: it does not compile or link, or there is no compiler or no PyTorch to build it for.
+        ManifestError: the folder holds no extension.
+        BuildError: the code does not compile or link, or the compiler or PyTorch is missing.
     """
     with _builder(folder, build_folder, compiler, optimize, progress, includes, header) as builder:
         return builder.build(objects, processes or ProcessGroup())
@@ -183,8 +183,8 @@ def compile_sources(
         progress: called with the current step.
 
     Raises:
-        ManifestError: there is no extension.
-        BuildError: it does not compile, or there is no compiler or no PyTorch to build it for.
+        ManifestError: the folder holds no extension.
+        BuildError: the code does not compile, or the compiler or PyTorch is missing.
     """
     with _builder(folder, None, compiler, "-O0", progress, header=None) as builder:
         return tuple(builder.compile(ProcessGroup()))
@@ -209,8 +209,8 @@ def objects(
         progress: called with the current step.
 
     Raises:
-        ManifestError: there is no extension.
-        BuildError: it does not compile, or there is no compiler or no PyTorch to build it for.
+        ManifestError: the folder holds no extension.
+        BuildError: the code does not compile, or the compiler or PyTorch is missing.
     """
     with _builder(Path(folder), None, compiler, optimize, progress) as builder:
         return [str(path.resolve()) for path in builder.objects()]
@@ -252,7 +252,7 @@ def _make_private(place: Path) -> None:
 
     Raises:
         BuildError: others can write to it.
-        OSError: it cannot be created.
+        OSError: the folder cannot be created.
     """
     place.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):
@@ -388,11 +388,11 @@ class _Builder:
         return [*FLAGS, f"-std={release_of(self._manifest.torch).standard}", self._optimize, *self._heap_options]
 
     def _objects(self) -> list[Unit]:
-        """Return the units; small emitted sources are merged into one (``SMALL``)."""
+        """Return the units; small emitted sources are merged into one (``MAX_MERGED_BYTES``)."""
         texts = {name: _read(self._folder / name) for name in self._sources}
         merged = [name for name in MERGED if name in texts]
         emitted = {name for name in texts if _EMITTED.fullmatch(name)}
-        if self._header is None or {*merged} != emitted or sum(len(texts[name]) for name in merged) > SMALL:
+        if self._header is None or {*merged} != emitted or sum(len(texts[name]) for name in merged) > MAX_MERGED_BYTES:
             merged = []
         groups = [merged] if merged else []
         groups += [[name] for name in self._sources if name not in merged]

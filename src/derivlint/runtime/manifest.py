@@ -62,7 +62,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a folder.
 
     Raises:
-        ManifestError: it is missing or malformed.
+        ManifestError: the manifest is missing or malformed.
     """
     path = folder / MANIFEST
     try:
@@ -100,8 +100,8 @@ def _content(path: Path) -> Any:
     """Read a manifest as JSON.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError, RecursionError: it is not JSON.
+        OSError: the file cannot be read.
+        ValueError, RecursionError: the file is not JSON.
     """
     return json.loads(read_input(path, MAX_BYTES))
 

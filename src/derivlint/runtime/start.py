@@ -54,9 +54,9 @@ def load(libraries: list[str]) -> None:
     import ctypes
 
     for library in libraries:
-        question = ctypes.CDLL(library).derivlint_helpers_problem
-        question.restype = ctypes.c_char_p
-        if problem := question():
+        helpers_problem = ctypes.CDLL(library).derivlint_helpers_problem
+        helpers_problem.restype = ctypes.c_char_p
+        if problem := helpers_problem():
             raise RuntimeError(problem.decode(errors="replace"))
 
 
@@ -204,8 +204,8 @@ def _difference(stock: Any, ours: Any) -> str:
     place = int(distance.argmax())
     position = torch.unravel_index(torch.tensor(place), stock.shape)
     index = f"[{', '.join(str(int(part)) for part in position)}]" if stock.dim() else ""
-    left, right = stock.reshape(-1)[place].item(), ours.reshape(-1)[place].item()
-    return f"stock {left!r}, here {right!r}" + (f" at {index}" if index else "")
+    stock_value, value = stock.reshape(-1)[place].item(), ours.reshape(-1)[place].item()
+    return f"stock {stock_value!r}, here {value!r}" + (f" at {index}" if index else "")
 
 
 def run(kind: str, program: str, arguments: list[str]) -> None:

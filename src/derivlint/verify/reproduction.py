@@ -129,7 +129,7 @@ def is_script(path: Path) -> bool:
     """Whether a file is a script of an earlier run.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     with open_input(path) as file:
         head = file.read(4096)

@@ -73,7 +73,7 @@ class ElfFile:
         path: the file.
 
     Raises:
-        ElfError: it cannot be read or is of another kind.
+        ElfError: the file cannot be read or is of another kind.
     """
 
     #: The number of bytes of a function to compare: they distinguish functions, and the smallest one is as long.

@@ -72,7 +72,7 @@ def machine_of(library: Path) -> int:
     """The machine type of a library.
 
     Raises:
-        ElfError: there are no stubs for it.
+        ElfError: stubs do not support the machine.
     """
     with ElfFile(library) as file:
         if file.machine not in _JUMPS:

@@ -117,7 +117,7 @@ def _start_of(subject: Subject, saved: SavedAttribute) -> int | None:
 
 
 def guard(subject: Subject, saved: SavedAttribute) -> str | None:
-    """The condition under which a tensor is saved, that its only user is needed; None if it is always saved."""
+    """The C++ condition for saving a tensor: its only user is needed. None if it is always saved."""
     info = subject.info
     edges = subject.inputs_with_derivatives
     has_list = not subject.is_inplace_foreach and any(is_tensor_list(value.type) for value in edges)
@@ -132,10 +132,10 @@ def guard(subject: Subject, saved: SavedAttribute) -> str | None:
     if len(user.var_names) != 1:
         return _written_condition(saved.name, user, positions)
     position = positions.get(user.var_names[0])
-    return None if position is None else _asked_for(position)
+    return None if position is None else _is_needed(position)
 
 
-def _asked_for(position: int) -> str:
+def _is_needed(position: int) -> str:
     return f"grad_fn->should_compute_output({position})"
 
 
@@ -153,6 +153,6 @@ def _written_condition(name: str, user: Derivative, positions: dict[str, int]) -
             condition = formula.text[node.args[1].start : node.args[1].end]
             for index, variable in enumerate(user.var_names):
                 if variable in positions:
-                    condition = condition.replace(f"{GRAD_INPUT_MASK}[{index}]", _asked_for(positions[variable]))
+                    condition = condition.replace(f"{GRAD_INPUT_MASK}[{index}]", _is_needed(positions[variable]))
             return None if GRAD_INPUT_MASK in condition else condition
     return None

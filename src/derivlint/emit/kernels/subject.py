@@ -154,7 +154,7 @@ class Subject:
         """The argument of the node's constructor."""
         return f'"{self.api_name}"' if self.node is None else ""
 
-    # ---- what the kernel has to do
+    # ---- tasks of the kernel
 
     @property
     def modifies_arguments(self) -> bool:

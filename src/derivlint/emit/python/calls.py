@@ -34,7 +34,7 @@ def functions_in(text: str) -> tuple[str, ...]:
     """The functions that a Python file defines; the file is not executed.
 
     Raises:
-        SyntaxError: it is not Python.
+        SyntaxError: the text is not Python.
     """
     return tuple(node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
 

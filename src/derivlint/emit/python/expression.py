@@ -94,7 +94,7 @@ __all__ = ["PythonExpression", "Typing", "Untranslatable", "python_name", "trans
 
 DEVICE = cpp_type("Device")
 #: The largest integer of any C++ type.
-LARGEST = 2**64 - 1
+MAX_INTEGER = 2**64 - 1
 INTEGRAL = frozenset({INT, INT64, SYM_INT, SIZE})
 
 
@@ -217,7 +217,7 @@ class _Translator(Analysis[_Text]):
         except (ValueError, SyntaxError):
             # octal and hexadecimal fractions, user-defined suffixes, and overlong digits
             value = None
-        if value is None or (isinstance(value, int) and value > LARGEST):
+        if value is None or (isinstance(value, int) and value > MAX_INTEGER):
             shown = node.text if len(node.text) <= 40 else f"{node.text[:20]}..."
             raise _CannotTranslateError(f'there is no Python for the number "{shown}"', node)
         return text, Precedence.ATOM

@@ -208,7 +208,7 @@ def _module(
     model: Model, functions: list[FunctionText], texts: Sequence[str], kind: str, modules: Sequence[str]
 ) -> str:
     body = "\n\n\n".join(texts)
-    # as linters sort __all__: what looks like a constant, classes, and the rest
+    # as linters sort __all__: constants, classes, and other names
     names = sorted((name for item in functions for name in (item.class_name, item.function_name)), key=_rank)
     used = [module for module in modules if f"{module}." in body]
     text = fill(

@@ -89,7 +89,7 @@ class Plan(Struct, frozen=True):
         flattened: the arguments that are lists of tensors with a gradient; their tensors come last.
         gradients: the backward formulas.
         tangents: the forward formulas.
-        no_tangents: why formulas give no tangents; None if they do.
+        no_tangents: the reason why there are no tangents, or None.
         saved: the values saved for backward.
         gradient_names: the incoming gradients that formulas use, by name, with the position of the output.
     """
@@ -147,7 +147,7 @@ def plan(
     if differentiability is None:
         return None
     info = differentiability.info
-    # what only raises is native's own answer; of an operator of one's own nothing else gives it
+    # a Function that only raises is needed for custom operators; PyTorch's own operators raise without it
     is_own = differentiability.function.namespace != ATEN and bool(info.derivatives)
     if not (
         is_own or differentiability.forwards or any(NOT_IMPLEMENTED not in item.formula for item in info.derivatives)

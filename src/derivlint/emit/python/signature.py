@@ -100,7 +100,7 @@ def return_annotation(schema: FunctionSchema) -> str:
 def function_name(function: NativeFunction) -> str:
     """The name of an operator's public function: ``add_Tensor``, ``add__Tensor`` in place; ``complex_`` of ``complex``.
 
-    What is built in is called by generated code, and keeps its name to itself.
+    Names of builtins get an underscore, since generated code calls builtins.
     """
     name = function.name
     text = f"{name.name_without_overload}_{name.overload}" if name.overload else name.name_without_overload

@@ -18,8 +18,8 @@ from derivlint.model.keys import DEFAULT
 from derivlint.schema import NativeFunction, SchemaKind
 from derivlint.source import SourceFile, Span
 
-#: The number of overloads that are listed; more are counted.
-MANY = 8
+#: The maximum number of listed overloads; more are counted.
+MAX_LISTED = 8
 
 _HOW = {
     How.EXACT: "own schema",
@@ -204,7 +204,7 @@ def _bodies_text(model: Model, callee: Callee) -> str | None:
         linear = linear_parameters(body)
         facts = f": linear in {names(linear)}" if linear else ""
         lines.append(f"- {Path(bodies.source.path).name}, line {line}{facts}")
-    return "\n".join(["defined in:", *lines[:MANY]]) if lines else None
+    return "\n".join(["defined in:", *lines[:MAX_LISTED]]) if lines else None
 
 
 def signatures_text(functions: Sequence[Function]) -> str | None:
@@ -212,15 +212,15 @@ def signatures_text(functions: Sequence[Function]) -> str | None:
     texts = list(dict.fromkeys(function.signature for function in functions))
     if not texts:
         return None
-    more = f"\n// and {len(texts) - MANY} more" if len(texts) > MANY else ""
+    more = f"\n// and {len(texts) - MAX_LISTED} more" if len(texts) > MAX_LISTED else ""
     advice = next((function.deprecated for function in functions if function.deprecated is not None), None)
     deprecated = None if advice is None else f"deprecated{': ' + advice if advice else ''}"
-    return paragraphs([code("\n".join(texts[:MANY]) + more), deprecated])
+    return paragraphs([code("\n".join(texts[:MAX_LISTED]) + more), deprecated])
 
 
 def operator_text(model: Model, natives: Sequence[NativeFunction]) -> str:
     """Describe operators: their schemas, and their derivatives in the file."""
-    schemas = code("\n".join(native.func_text for native in natives[:MANY]), "text")
+    schemas = code("\n".join(native.func_text for native in natives[:MAX_LISTED]), "text")
     entries = entries_serving(model, natives)
     if not entries:
         composite = all(not native.is_abstract for native in natives)
@@ -228,7 +228,7 @@ def operator_text(model: Model, natives: Sequence[NativeFunction]) -> str:
             "composite: differentiated through the operators that it calls" if composite else "no entry in this file"
         )
         return paragraphs([schemas, derivative])
-    shown = [f"- {_entry_line(model.source, entry)}" for entry in entries[:MANY]]
+    shown = [f"- {_entry_line(model.source, entry)}" for entry in entries[:MAX_LISTED]]
     return paragraphs([schemas, "\n".join(["derivatives:", *shown])])
 
 

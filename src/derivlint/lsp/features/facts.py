@@ -40,8 +40,8 @@ class Callee(Struct, frozen=True):
     Attributes:
         name: its name without namespace.
         node: the name or the member access.
-        start: where the name begins in the formula.
-        end: where it ends.
+        start: the offset of the name in the formula.
+        end: the offset after the name.
         is_method: whether it is a method.
         chosen: the selected overload, or None if it is unknown.
         overloads: all functions of the name, including the selected one.

@@ -40,14 +40,14 @@ def format_entry(source: SourceFile, entry: Entry) -> tuple[TextEdit, ...]:
 def _edits(text: str, entry: Entry, mapping: Mapping) -> Iterator[TextEdit]:
     for pair in mapping.pairs:
         key, value = entry.place(pair.key), entry.place(pair.value)
-        yield from _behind_colon(text, key, value)
+        yield from _around_colon(text, key, value)
         if not (isinstance(pair.value, Scalar) and pair.value.style in ("literal", "folded")):
             yield from _at_line_end(text, max(key.end, value.end))
         if isinstance(pair.value, Mapping) and not pair.value.flow:
             yield from _edits(text, entry, pair.value)
 
 
-def _behind_colon(text: str, key: Span, value: Span) -> Iterator[TextEdit]:
+def _around_colon(text: str, key: Span, value: Span) -> Iterator[TextEdit]:
     """Put one blank after the colon and none before it, if the value is on the line of its key."""
     if value.start < key.end or value.end <= value.start:
         return

@@ -13,7 +13,7 @@ from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Mapping, Pair
 
 #: The maximum number of workspace symbols.
-MOST = 200
+MAX_SYMBOLS = 200
 #: The minimum number of lines of a foldable comment.
 COMMENT_LINES = 3
 
@@ -65,7 +65,7 @@ def workspace_symbols(analysis: DocumentAnalysis, query: str) -> tuple[Symbol, .
         if name and (rank < 2 or _has_letters(name, letters)):
             ranked.append((rank, len(name), name, entry.span.start, entry))
     ranked.sort(key=lambda item: item[:4])
-    return tuple(_entry(item[4], children=False) for item in ranked[:MOST])
+    return tuple(_entry(item[4], children=False) for item in ranked[:MAX_SYMBOLS])
 
 
 def _has_letters(name: str, letters: str) -> bool:

@@ -56,8 +56,8 @@ def built_library(
         progress: called with the current step.
 
     Raises:
-        BuildError: it does not compile or link.
-        ManifestError: there is no manifest.
+        BuildError: the code does not compile or link.
+        ManifestError: the folder has no manifest.
     """
     with locked(common), locked(folder):
         return _built(folder, common, compiler, headers, progress)

@@ -93,7 +93,7 @@ class FunctionSpec(Struct, frozen=True):
         """Decode from a JSON object.
 
         Raises:
-            ValidationError: it has another form.
+            ValidationError: the object has another form.
         """
         return convert(content, FunctionSpec)
 

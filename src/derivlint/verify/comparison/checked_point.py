@@ -226,7 +226,7 @@ class CheckedPoint:
         """Reduce a gradient to the shape of its input, as the autograd engine does.
 
         Raises:
-            MisshapenError: it cannot be reduced.
+            MisshapenError: the gradient cannot be reduced.
         """
         tensor = self.subject.tensor(variable)
         if gradient is None or tensor.is_nested:

@@ -135,7 +135,7 @@ def _derivative(
 
     Raises:
         ArithmeticError: the function is not defined there.
-        ValueError: it does not converge.
+        ValueError: the function does not converge.
     """
     mp = _mpmath()
 

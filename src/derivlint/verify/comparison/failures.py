@@ -26,8 +26,8 @@ WRONG_SHAPE = "wrong-gradient-shape"
 CRASH = "crash"
 OTHER_CONVENTION = "different-convention"
 NOT_FINITE = "non-finite-number"
-#: The length to which error messages are truncated.
-LONGEST = 160
+#: The number of characters to which error messages are truncated.
+MAX_MESSAGE = 160
 #: The rules about first derivatives.
 FIRST_ORDER = (WRONG_VJP, WRONG_JVP, WRONG_SHAPE)
 #: The rules that compare values of formulas with each other.
@@ -177,4 +177,4 @@ class Tally(Struct):
 def first_line(error: Exception) -> str:
     """Return the first line of an error message, truncated to whole sentences."""
     line = (str(error).splitlines() or [type(error).__name__])[0]
-    return line if len(line) <= LONGEST else line[:LONGEST].rpartition(". ")[0] or f"{line[:LONGEST]}..."
+    return line if len(line) <= MAX_MESSAGE else line[:MAX_MESSAGE].rpartition(". ")[0] or f"{line[:MAX_MESSAGE]}..."

@@ -148,7 +148,7 @@ def _overlap(one: Any, another: Any) -> bool:
 
 
 def check_embedding(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]:
-    """Check that a real incoming gradient of a complex output has the effect of the equal complex one."""
+    """Check that a real incoming gradient of a complex output gives the same gradient as the equal complex one."""
     if not any(item is not None and item.is_complex() for item in at.cotangents):
         return
     real = [item if item is None or not item.is_complex() else item.real.clone() for item in at.cotangents]

@@ -144,7 +144,7 @@ def overload_of(operator: str) -> Any:
     """The operator in ``torch.ops.aten``.
 
     Raises:
-        AttributeError: there is none.
+        AttributeError: the operator does not exist.
     """
     import torch
 

@@ -60,7 +60,7 @@ def storable(value: Any) -> Any:
     """Copy a value for recording: tensors are copied, generators of random numbers are left out.
 
     Raises:
-        ValueError: it cannot be recorded.
+        ValueError: the value cannot be recorded.
     """
     import torch
 

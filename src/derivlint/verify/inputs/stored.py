@@ -26,10 +26,10 @@ _MAGIC = b"derivlint recorded inputs 3\n"
 _HEAD = struct.Struct("<32sQ")
 #: The length of the JSON of an operator.
 _LENGTH = struct.Struct("<Q")
-#: The size limits of an operator's inputs and of an index, in bytes; larger ones are not read.
-_LARGEST = 1 << 26
-#: The depth limit: lists of arguments contain lists of tensors, nothing deeper.
-_DEEPEST = 6
+#: The maximum size of an operator's inputs and of the index, in bytes; larger ones are not read.
+_MAX_BYTES = 1 << 26
+#: The maximum depth of nested lists: arguments, lists of tensors, and their encoding.
+_MAX_DEPTH = 6
 _DTYPES = ("float64", "float32", "complex128", "complex64", "int64", "int32", "int16", "int8", "uint8", "bool")
 #: Types whose values are stored by their name in ``torch``.
 _NAMED = ("dtype", "layout", "memory_format")
@@ -43,7 +43,7 @@ def write_inputs(path: Path, inputs: Inputs) -> None:
     """Write inputs to a file, atomically.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     index: dict[str, list[Any]] = {}
     parts: list[bytes] = []
@@ -65,8 +65,8 @@ class StoredInputs(Inputs):
         path: a file of :func:`write_inputs`.
 
     Raises:
-        OSError: it cannot be read.
-        DamagedError: it was not written by that function, or was truncated.
+        OSError: the file cannot be read.
+        DamagedError: the file was not written by that function, or was truncated.
     """
 
     def __init__(self, path: Path) -> None:
@@ -119,7 +119,7 @@ class StoredInputs(Inputs):
         return data
 
     def _read(self, offset: int, length: int) -> bytes:
-        if length > _LARGEST:
+        if length > _MAX_BYTES:
             raise DamagedError(f"{length} bytes are more than was recorded")
         data = os.pread(self._file, length, offset)
         if len(data) != length:
@@ -201,7 +201,7 @@ def _lists(data: bytes) -> list[list[Any]]:
 def _unpacked(value: Any, raw: bytes, depth: int) -> Any:
     import torch
 
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         raise DamagedError("lists too deep")
     match value:
         case None | bool() | int() | float() | str():
@@ -228,7 +228,7 @@ def _unpacked(value: Any, raw: bytes, depth: int) -> Any:
 def _tensor(dtype: str, shape: list[Any], order: list[Any], start: int, raw: bytes) -> Any:
     import torch
 
-    if dtype not in _DTYPES or not all(type(size) is int and 0 <= size <= _LARGEST for size in shape):
+    if dtype not in _DTYPES or not all(type(size) is int and 0 <= size <= _MAX_BYTES for size in shape):
         raise DamagedError("a tensor of an unknown type or shape")
     if not all(type(axis) is int for axis in order) or sorted(order) != list(range(len(shape))):
         raise DamagedError("a tensor whose axes are in no order")

@@ -35,7 +35,7 @@ class Server:
         module: the module that it runs; by default the one that checks.
 
     Raises:
-        StoppedError: it cannot be started.
+        StoppedError: the process cannot be started.
     """
 
     def __init__(self, module: str | None = None) -> None:
@@ -57,7 +57,7 @@ class Server:
 
         Raises:
             VerifyError: the process rejects the task.
-            StoppedError: it has ended or hangs.
+            StoppedError: the process has ended or hangs.
         """
         stdin = self._child.process.stdin
         assert stdin is not None

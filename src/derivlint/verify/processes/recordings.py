@@ -70,7 +70,7 @@ def add_inputs(path: Path, inputs: Inputs) -> None:
     """Add inputs to a file, to which other processes may add at the same time.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     with locked(path.parent):
         stored = _stored(path)
@@ -81,7 +81,7 @@ def keep(checkpoint: Path, recording: Recording, digest: str) -> None:
     """Write a checkpoint.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     write_inputs(checkpoint, {**recording.inputs, _STATE: [[recording.done, digest]]})
 
@@ -177,7 +177,7 @@ def _run_recorder(tasks: list[dict[str, Any]], progress: Callable[[str], None]) 
     """Record inputs in a separate process.
 
     Raises:
-        StoppedError: it cannot be started, hangs, or ended without a result.
+        StoppedError: the process cannot be started, hangs, or ends without a result.
     """
     with Server(MODULE) as recorder:
         for message in recorder.work({"tasks": tasks, "idle": IDLE}):

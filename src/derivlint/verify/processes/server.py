@@ -96,7 +96,7 @@ class Child(Struct):
         return (self.pipe,) if self.is_silent else (self.pipe, self.errors)
 
     def read_stderr(self) -> None:
-        """Read its standard error without waiting."""
+        """Read the child's standard error without waiting."""
         try:
             data = os.read(self.errors, 1 << 16)
         except BlockingIOError:
@@ -165,9 +165,9 @@ def _arms_of(library: str) -> Callable[[int, int], int]:
     """Return the function of a library that reports the taken branches of its formulas."""
     import ctypes
 
-    question = ctypes.CDLL(library).derivlint_reached
-    question.argtypes, question.restype = (ctypes.c_int64, ctypes.c_int64), ctypes.c_int
-    return lambda function, site: int(question(function, site))
+    reached = ctypes.CDLL(library).derivlint_reached
+    reached.argtypes, reached.restype = (ctypes.c_int64, ctypes.c_int64), ctypes.c_int
+    return lambda function, site: int(reached(function, site))
 
 
 def run(functions: dict[str, list[FunctionSpec]], work: CheckContext, lifeline: int) -> None:

@@ -21,12 +21,12 @@ _ERRORS = frozenset(why.value for why in SkipReason if why.is_error)
 
 @contextmanager
 def work_folder() -> Iterator[Path]:
-    """The folder for recorded inputs, libraries and journals.
+    """Provide the folder for recorded inputs, libraries and journals.
 
-    It is in the cache, or a temporary folder if the cache is not private to this user.
+    The folder is in the cache; if the cache is not private to this user, a temporary folder.
 
     Raises:
-        VerifyError: no folder can be made.
+        VerifyError: no folder can be created.
     """
     folder = _cached_folder()
     if folder is not None:
@@ -65,10 +65,10 @@ def first_foreign_path(path: Path, top: Path) -> Path | None:
 
 
 def digest_of(path: Path) -> str:
-    """The digest of a file.
+    """Return the digest of a file.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     made = hashlib.sha256()
     with open_input(path) as file:
@@ -125,7 +125,7 @@ class Journal:
         return {message["checked"] for message in self.messages if "checked" in message}
 
     def add(self, message: dict[str, Any]) -> None:
-        """Keep a message."""
+        """Append a message."""
         if self._file is None:
             return
         try:

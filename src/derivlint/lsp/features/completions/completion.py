@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.completions.context import (
-    MOST,
+    MAX_PROPOSALS,
     Completion,
     CompletionContext,
     Completions,
@@ -51,7 +51,7 @@ def completions(analysis: DocumentAnalysis, text: str, offset: int) -> Completio
 
 def _limited(proposals: Iterable[Completion]) -> Completions:
     items = sorted(proposals, key=lambda item: (item.sort, item.label))
-    return Completions(tuple(items[:MOST]), len(items) <= MOST)
+    return Completions(tuple(items[:MAX_PROPOSALS]), len(items) <= MAX_PROPOSALS)
 
 
 # ---- comments
@@ -72,7 +72,7 @@ def _rules(text: str, span: Span) -> Iterable[Completion]:
 
 
 def _schemas(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable[Completion]:
-    """Operators whose name contains the typed text; those without a derivative that they need come first."""
+    """Yield operators whose name contains the typed text; those that need a derivative and lack one come first."""
     pair = context.pair
     assert pair is not None
     raw = context.text[pair.value.start : context.offset]
@@ -93,7 +93,7 @@ def _schemas(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable
             starts = operator.text.startswith(prefix)
             buckets[4 * (not starts) + 2 * operator.writes + (operator.text in with_entry)].append(operator)
     ranked = [operator for bucket in buckets for operator in bucket]
-    for rank, operator in enumerate(ranked[: MOST + 1]):
+    for rank, operator in enumerate(ranked[: MAX_PROPOSALS + 1]):
         detail = operator.text.removeprefix(operator.name)
         yield Completion(operator.name, "Function", operator.text, span, detail, f"{rank:04}")
 
@@ -189,7 +189,7 @@ def _formula_keys(function: EntryFunction, present: set[str]) -> Iterable[tuple[
 
 
 def _flags(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable[Completion]:
-    """Lists of booleans for the outputs: only the first differentiable, all, or each alone."""
+    """Yield lists of booleans for the outputs: only the first differentiable, all, or each alone."""
     function = function_being_written(analysis, context)
     pair = context.pair
     if function is None or pair is None or not function.outputs:

@@ -29,7 +29,7 @@ class DraftPair(Struct, frozen=True):
     Attributes:
         path: the enclosing keys: ``dispatch`` and a dispatch key.
         key: the key, without quotes.
-        start: where the key begins.
+        start: the offset of the key.
         value: the range after the colon, up to the next key.
     """
 
@@ -152,7 +152,7 @@ def decoded(raw: str, *, is_whole: bool = True) -> str:
 
 
 def _indent(analysis: DocumentAnalysis) -> int:
-    """The column of the items' ``-``."""
+    """Return the column of the dashes of items."""
     entries = analysis.model.all_entries
     if not entries or analysis.model.layout == PLAIN:
         return 0
@@ -161,7 +161,7 @@ def _indent(analysis: DocumentAnalysis) -> int:
 
 
 def _item_lines(text: str, offset: int, indent: int) -> Iterator[tuple[int, int]]:
-    """The start and end of each line of the item at an offset."""
+    """Yield the start and end of each line of the item at an offset."""
     start = text.rfind("\n", 0, offset) + 1
     while not _begins_item(text, start, indent):
         if start == 0:
@@ -302,7 +302,7 @@ def _folded(text: str, is_whole: bool) -> str:
 # ---- proposals
 
 #: The maximum number of proposals sent; the editor requests them again after more input.
-MOST = 200
+MAX_PROPOSALS = 200
 
 
 class Completion(Struct, frozen=True):

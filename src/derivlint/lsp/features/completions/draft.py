@@ -71,7 +71,7 @@ def function_being_written(analysis: DocumentAnalysis, context: CompletionContex
 
 
 def _model(natives: NativeFunctions, context: CompletionContext, formula: str, *, whole: bool) -> Model:
-    """The model of the item alone; if not ``whole``, with the key at the cursor only."""
+    """Build the model of the item alone; if not ``whole``, with the key at the cursor only."""
     pair = context.pair
     assert pair is not None
     lines = [f"- name: {_quoted(context.schema)}"]
@@ -94,7 +94,7 @@ def _line(model: Model, pair: DraftPair) -> DerivativeFormula | None:
 
 
 def _quoted(text: str) -> str:
-    """A text as a quoted YAML scalar."""
+    """Format a text as a quoted YAML scalar."""
     inside = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(char if char.isprintable() else " " for char in inside) + '"'
 

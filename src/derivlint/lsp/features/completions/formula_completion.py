@@ -14,7 +14,7 @@ from derivlint.cpp.lookup import resolve_namespace
 from derivlint.cpp.naming import NAMESPACES
 from derivlint.formula import Member, Name
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.lsp.features.completions.context import MOST, Completion, CompletionContext, completion_context
+from derivlint.lsp.features.completions.context import MAX_PROPOSALS, Completion, CompletionContext, completion_context
 from derivlint.lsp.features.completions.draft import Draft, Fragment, OpenCall, draft_of, fragment, open_call, type_of
 from derivlint.lsp.features.describe import signatures_text
 from derivlint.lsp.features.facts import VariableKind, accessed, functions_named, methods_of, operator_name, variable
@@ -107,7 +107,7 @@ def _later(draft: Draft, prefix: str, span: Span) -> Iterable[Completion]:
 
 
 def _n_gradients(draft: Draft) -> int:
-    """The number of gradients in ``grads``."""
+    """Return the number of gradients in ``grads``."""
     info, function = draft.written.body.info, draft.entry.function
     if info is None or function is None:
         return 0
@@ -136,12 +136,12 @@ def _functions(draft: Draft, prefix: str, span: Span) -> Iterable[Completion]:
     if prefix:
         ranked += [(_OPERATOR, name, ATEN) for name in library.function_names(ATEN) if name.startswith(prefix)]
     ranked.sort()
-    for sort, name, namespace in ranked[: MOST + 1]:
+    for sort, name, namespace in ranked[: MAX_PROPOSALS + 1]:
         yield _function(draft, namespace, name, _FUNCTION, span, sort)
 
 
 def _function(draft: Draft, owner: str, name: str, kind: str, span: Span, sort: str) -> Completion:
-    """A proposal for a function or a method; for operators, the documentation is computed on request."""
+    """Return the proposal for a function or a method; for operators, the documentation is computed on request."""
     data = f"{kind}|{owner}|{name}"
     if owner in (ATEN, TENSOR.text):
         schemas = _schemas(draft.facts.model.natives).get(operator_name(name), ())
@@ -201,7 +201,7 @@ def _of_namespace(
         own = _OWN if place == owner else _OTHER
         names = [name for name in library.function_names(place) if name.startswith(part.prefix)]
         names.sort(key=lambda name: (name.startswith("_"), name))
-        for name in names[: MOST + 1]:
+        for name in names[: MAX_PROPOSALS + 1]:
             sort = _OTHER if name.startswith("_") else own
             items.append(_function(draft, place, name, _FUNCTION, span, sort))
         for name, type in library.declarations.variables.get(place, {}).items():
@@ -233,13 +233,13 @@ def _members(
             yield Completion(name, "Property", name, span, type.text, f"{_OWN}{name}")
     names = [name for name in library.method_names(accessed_type) if name.startswith(part.prefix)]
     names.sort(key=lambda name: (name.startswith("_"), name))
-    for name in names[: MOST + 1]:
+    for name in names[: MAX_PROPOSALS + 1]:
         sort = _OTHER if name.startswith("_") else _HELPER
         yield _function(draft, accessed_type.text, name, "Method", span, sort)
 
 
 class CallSignature(Struct, frozen=True):
-    """A declaration.
+    """A declaration, as signature help shows it.
 
     Attributes:
         label: its text.
