@@ -1,4 +1,4 @@
-"""The rules: one rule per file, named like the rule.
+"""The rules, one per file; the file has the name of the rule.
 
 Each file has a docstring (the rule's page), ``META``, ``VALID`` and ``INVALID`` cases, and one ``check``. Read
 ``undefined_name.py`` as an example; :mod:`derivlint.lint.rule` defines the parameters of ``check``.
@@ -11,7 +11,7 @@ from importlib import import_module
 
 from derivlint.lint import Rule, rule_from_module
 
-#: Every rule, in alphabetical order.
+#: The names of all rules, in alphabetical order.
 NAMES: tuple[str, ...] = (
     "accidental-save",
     "affine-gradient",
@@ -189,7 +189,7 @@ NAMES: tuple[str, ...] = (
     "yaml-syntax-error",
 )
 
-#: The findings of ``derivlint verify``, by name, with their summaries.
+#: The findings of ``derivlint verify``, with summaries.
 NUMERIC: dict[str, str] = {
     "crash": "evaluating the formula raises an error or ends the process",
     "different-convention": "differs from the installed PyTorch where finite differences are inconclusive",
@@ -203,10 +203,10 @@ NUMERIC: dict[str, str] = {
     "wrong-vjp": "the gradient differs from finite differences of the operator",
 }
 
-#: The names of findings without a rule, which settings can ignore and grade like those of rules.
+#: The findings without a rule, which settings can ignore and grade like those of rules.
 EXTRA_FINDINGS: dict[str, str] = {"compiler-error": "the C++ compiler rejects the formula", **NUMERIC}
 
-#: Current names of renamed rules by their former names, which configurations and comments may still use.
+#: The current names of renamed rules, by former name, which configurations and comments may still use.
 RENAMED: dict[str, str] = {
     "broken-variant": "uncompilable-variant",
     "grad-input-mask-out-of-place": "grad-input-mask-of-single-argument",

@@ -50,7 +50,7 @@ VALID = (
 - name: abs(Tensor self) -> Tensor
   self: grad * self.sgn()
 """,
-    # another formula of the same node needs the tensor anyway
+    # another formula of the node needs the tensor
     """\
 - name: complex(Tensor real, Tensor imag) -> Tensor
   real: at::real(grad * real * imag)
@@ -92,10 +92,10 @@ PLACES = {
 
 @judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
-    """Judge the values that the formulas of one dispatch key save."""
+    """Check the values that the formulas of one dispatch key save."""
     for save in accidental_saves(body):
         place = PLACES.get(save.word.role)
-        # small values do not matter; a word that merely ends in a name is undeclared anyway
+        # small values do not matter; a word that only ends with a name is undeclared anyway
         if place is None or not save.saved.is_tensor or save.written.parsed.tree is None:
             continue
         yield Finding(

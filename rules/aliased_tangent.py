@@ -104,7 +104,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         names = aliased_tangents(interpretation)
         formula = interpretation.formula
         written = formula.written
-        # a copy of an automatic formula's value has the wrong sizes as well
+        # copying an automatic formula's value would leave its sizes wrong
         if not names or (written.auto is not None and written in misshapen):
             continue
         subject = quoted(written.auto) if written.auto is not None else "the formula"

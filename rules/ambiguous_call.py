@@ -56,5 +56,5 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.AMBIGUOUS_CALL,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the calls of overloaded functions."""
+    """Check the calls of overloaded functions."""
     yield type_finding(problem)

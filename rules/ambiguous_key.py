@@ -78,7 +78,7 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Find the names of one key that can be read in two ways."""
+    """Find names in a key that are ambiguous."""
     for name, resolved in formula.resolved_names:
         if resolved.argument is not None and resolved.output is not None:
             yield Finding(

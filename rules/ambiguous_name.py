@@ -73,7 +73,7 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.AMBIGUOUS_NAME,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the bare names of formulas."""
+    """Check the bare names of formulas."""
     text = refused_text(problem)
     fix = replaced(problem, 0, 0, "at::", safe=False) if text == problem.problem.name else None
     yield type_finding(problem, fix)

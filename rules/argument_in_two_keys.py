@@ -43,7 +43,7 @@ META = RuleMeta(
 )
 
 VALID = (
-    # one formula under each dispatch key
+    # one formula per dispatch key
     """\
 - name: exp2(Tensor self) -> Tensor
   dispatch:
@@ -84,7 +84,7 @@ INVALID = (
 
 @judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
-    """Find the keys with names that an earlier key has, each key once."""
+    """Find the keys with a name that an earlier key has; each key once."""
     first: dict[str, DerivativeFormula] = {}
     for formula in body.formulas:
         names = _own_names(formula)

@@ -57,7 +57,7 @@ META = RuleMeta(
 )
 
 VALID = (
-    # an argument without backward formula has no parts, a list of tensors is unpacked by the function
+    # arguments without backward formula have no primal and tangent; functions unpack lists of tensors
     """\
 - name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
   self: grad.masked_fill(mask, 0)
@@ -109,9 +109,9 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Judge the plain names of differentiable arguments in one forward formula."""
+    """Check the plain names of differentiable arguments in one forward formula."""
     info = formula.body.info
-    # a formula with gradients is a backward formula in the wrong place
+    # a formula with gradients is a misplaced backward formula
     if info is None or any(name.reason is NotDeclared.GRADIENT_IN_FORWARD for name in undeclared_names(formula)):
         return
     uses_of_names = tuple(base_name_uses(formula))
@@ -139,7 +139,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
 
 
 def _fixes(formula: DerivativeFormula, uses: tuple[Word, ...], name: str, primal: str) -> Iterator[Fix]:
-    # without any tangent in the formula, the tangent may be what is missing
+    # without any tangent in the formula, a tangent may be missing
     has_tangent = any(variable_uses(formula.parsed, tangent) for tangent in visible_tangents(formula))
     if has_tangent and formula.is_exact():
         for what, text in (("value", primal), ("tangent", name + TANGENT)):

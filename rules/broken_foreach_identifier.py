@@ -71,7 +71,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge the names in reference formulas of foreach operators."""
+    """Check the names in reference formulas of foreach operators."""
     return rewrite_findings(entry, model, MatchProblemKind.BROKEN_IDENTIFIER, _cure, _is_another_slip)
 
 
@@ -80,7 +80,7 @@ def _cure(problem: ForeachProblem) -> str | None:
 
 
 def _is_another_slip(formula: DerivativeFormula, name: str) -> bool:
-    """Whether the name is already wrong in the formula itself."""
+    """Whether the name is already undeclared in the formula itself."""
     if name == GRADS:
         gradients = gradients_of(formula.body)
         return gradients.conflict is not None or any(item.index > 0 for _, item in gradients.indexed)

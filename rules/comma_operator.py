@@ -56,7 +56,7 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Judge the parentheses of one formula."""
+    """Check the parentheses of one formula."""
     if formula.is_expression:
         for problem in formula.parsed.problems:
             if problem.kind is SyntaxProblemKind.COMMA_OPERATOR:

@@ -65,6 +65,6 @@ INVALID = (
 
 @judges(FormulaProblem, Options, kinds=(TypeProblemKind.DEPRECATED,))
 def check(problem: FormulaProblem, options: Options) -> Iterator[Finding]:
-    """Judge the functions that formulas call."""
+    """Check the functions that formulas call."""
     if not options.lists("allow", problem.problem.name):
         yield type_finding(problem)

@@ -47,7 +47,7 @@ META = RuleMeta(
 )
 
 VALID = (
-    # the output has all digits that the derivative needs
+    # the output has enough digits for the derivative
     """\
 - name: sqrt(Tensor self) -> Tensor
   self: grad / (2 * result.conj())

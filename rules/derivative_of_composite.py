@@ -63,7 +63,7 @@ INVALID = (
         at="2:3-7",
         message='"subtract.Tensor" is composite (CompositeImplicitAutograd) and cannot have a backward formula',
     ),
-    # the file of a back end, which declares no kernel for the operator
+    # the file of a back end without a kernel for the operator
     Invalid(
         """\
 all_version: [v2.1]
@@ -97,7 +97,7 @@ backward:
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the entries with backward formulas that serve a composite function."""
     if model.layout.composites or not model.natives.has_composite_keys:
-        # before PyTorch 1.8 a function without dispatch table could have a formula
+        # before PyTorch 1.8, functions without dispatch table could have formulas
         return
     formula = next((formula for formula in entry.formulas if formula.role is Role.BACKWARD), None)
     if formula is None or entry.function is None:

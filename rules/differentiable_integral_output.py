@@ -51,7 +51,7 @@ META = RuleMeta(
 )
 
 VALID = (
-    # "grad" is the gradient of the values, so that the indices are not differentiable
+    # "grad" is the gradient of the values, so the indices are not differentiable
     """\
 - name: sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
   self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), true)
@@ -61,7 +61,7 @@ VALID = (
 - name: argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
   self: not_implemented("argmax")
 """,
-    # the tensor itself, of whatever dtype
+    # the output is the tensor itself, of any dtype
     """\
 - name: ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
   self: zeros_like(self)
@@ -124,7 +124,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Report the first such output of each entry."""
+    """Find the first such output of each entry."""
     function, declared = entry.function, entry.output_differentiability
     if function is None:
         return

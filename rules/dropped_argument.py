@@ -52,7 +52,7 @@ from derivlint.model import Entry, Model
 META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED,), reads=AnalysisDepth.SEMANTICS)
 
 VALID = (
-    # the value that the flag has in a branch, whatever the parameter is called
+    # the value of the flag in a branch, under any parameter name
     """\
 - name: miopen_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, \
 bool training, float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor)
@@ -62,7 +62,7 @@ native_batch_norm_backward(grad, input, weight, running_mean, running_var, resul
 grad_input_mask)) : std::tuple<Tensor, Tensor, Tensor>()"
   output_differentiability: [True, False, False]
 """,
-    # a literal is all that there is
+    # a literal is the only choice
     """\
 - name: max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor
   self: max_pool_double_backward(grad, indices, 2)
@@ -195,7 +195,7 @@ result1, result2, true, eps, grad_input_mask) : std::tuple<Tensor, Tensor, Tenso
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the arguments that are not passed to backward functions."""
     analyses = analyses_of(model)
-    # a missing dtype explains neither sizes nor values
+    # a missing dtype affects neither sizes nor values
     wrong = {problem.formula for problem in shape_judgement_of(model, entry)}
     wrong |= {problem.formula for problem in small_tensors_of(model, entry)}
     for interpretation in analyses.interpretations(entry):
@@ -213,6 +213,6 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 literal = formula.source_of(dropped.literal)
                 parameter = f"{quoted(dropped.parameter)}, not " if dropped.parameter != name else ""
                 message = f"{callee} is passed {quoted(literal)} for {parameter}{argument}"
-            # a backward function mostly returns the same for the input and for the result
+            # most backward functions return the same for the input and for the result
             confidence = Confidence.MEDIUM if name.endswith(IS_RESULT) else None
             yield Finding(where, message, help=f"pass {quoted(name)}", at=formula.written, confidence=confidence)

@@ -48,7 +48,7 @@ backward:
   result: auto_element_wise
   self: grad.neg()
 """,
-    # a plain list has no such meaning: it may be a part of PyTorch's file
+    # a plain list does not override: it may be a part of PyTorch's file
     """\
 - name: neg(Tensor self) -> Tensor
   self: grad.neg()

@@ -119,7 +119,7 @@ backward:
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Report every entry after the first for one function."""
+    """Find the entries after the first for one function."""
     function = entry.function
     first = model.entries_for(function.canonical)[0] if function is not None else entry
     if function is None or first is entry:
@@ -148,7 +148,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _shared_versions(model: Model, first: Entry, second: Entry) -> str | None:
-    """Return the versions for which both entries hold, or None in a file without versions."""
+    """Return the versions to which both entries apply; None in a file without versions."""
     if model.versions is None or first.versions is None or second.versions is None:
         return None
     shared = tuple(name for name in first.versions.names if name in second.versions.names)

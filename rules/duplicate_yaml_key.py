@@ -164,7 +164,7 @@ def _repeated(entry: Entry, mapping: Mapping) -> Iterator[Finding]:
 
 
 def _where_another_begins(mapping: Mapping) -> int | None:
-    """Return the index of the key where an entry without ``name`` seems to begin: several keys recur from there.
+    """Return the index of the key at which an entry without ``name`` seems to begin, or None: several keys recur.
 
     None if there is no such key.
     """
@@ -185,7 +185,7 @@ def _where_another_begins(mapping: Mapping) -> int | None:
 
 
 def _same(first: YamlNode, second: YamlNode) -> bool:
-    """Whether two values are the same text, in any notation."""
+    """Whether two values have the same text, in any notation."""
     return (
         isinstance(first, Scalar)
         and isinstance(second, Scalar)

@@ -64,7 +64,7 @@ indices)
   self: grad * result.conj()
   result: self_t * result
 """,
-    # the derivative of "log_sigmoid_backward" accounts for the dependency of the buffer on the input
+    # the derivative of "log_sigmoid_backward" includes the path through the buffer
     """\
 - name: log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
   output_differentiability: [True, False]

@@ -88,7 +88,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the casts of gradients and tangents to a narrow type."""
+    """Find the casts of gradients and tangents to a low-precision dtype."""
     analyses = analyses_of(model)
     for interpretation in analyses.interpretations(entry):
         formula = interpretation.formula

@@ -86,7 +86,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge the forward keys of entries from which foreach formulas are derived, one finding per entry."""
+    """Check the forward keys of reference entries of foreach operators, one finding per entry."""
     # fast path: nearly every entry names its only output "result"
     if not any(formula.role is Role.FORWARD and formula.names[0].text != RESULT for formula in entry.formulas):
         return
@@ -98,7 +98,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             if formula is None or not formula.resolved_names or forward.var_names[0] == RESULT:
                 continue
             key, resolved = formula.resolved_names[0]
-            # an output under a wrong name has a rule of its own
+            # another rule reports wrong output names
             if resolved.kind is not NameKind.OUTPUT:
                 continue
             foreach = quoted(str(kernel.function.name))

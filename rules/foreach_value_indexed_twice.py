@@ -67,7 +67,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge the arguments in reference formulas of foreach operators."""
+    """Check the arguments in reference formulas of foreach operators."""
     return rewrite_findings(entry, model, MatchProblemKind.INDEXED_TWICE, _cure)
 
 

@@ -106,7 +106,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
 
 
 def _fix(formula: DerivativeFormula) -> Fix | None:
-    """Remove the arguments that have no gradient from the key, or the whole line."""
+    """Remove the arguments without gradient from the key, or the whole line."""
     names = [
         name.text for name, resolved in formula.resolved_names if resolved.argument and resolved.argument.is_tensor_like
     ]
@@ -116,7 +116,7 @@ def _fix(formula: DerivativeFormula) -> Fix | None:
         written = {name.text for sibling in differentiated for name in sibling.names}
         tensors = function.tensor_arguments if function is not None else ()
         variables = {word.text for word in formula.parsed.words if word.role == "variable"}
-        # without formula for a tensor, or with one for outputs, it is the key that is wrong
+        # without other tensor formulas, or for a forward formula, the key is wrong
         is_forward = formula.auto is not None or any(name + TANGENT in variables for name in tensors)
         if not written.issuperset(tensors) or is_forward:
             return None

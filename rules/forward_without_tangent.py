@@ -49,7 +49,7 @@ VALID = (
   tensors: stack_tensors_backward(grad, dim, to_args_scalartypes(tensors))
   result: stack_jvp(tensors, dim)
 """,
-    # the undeclared tangent is what is wrong
+    # the mistake is the undeclared tangent
     """\
 - name: sin(Tensor self) -> Tensor
   self: grad * self.cos().conj()
@@ -109,13 +109,13 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the forward formulas without a tangent to unpack in some kernel of their entry."""
+    """Find the forward formulas without a tangent, if a kernel of their entry tests for tangents."""
     for body in entry.bodies:
         formulas = [formula for formula in body.with_role(Role.FORWARD) if _lacks_tangent(formula)]
         if not formulas or not is_clear(body):
             continue
         if any(_needs_tangents(kernel) for kernel in model.differentiabilities_of(body)):
-            # without differentiable arguments, all of them lack the same
+            # without differentiable arguments, report the first one only
             for formula in formulas if visible_tangents(formulas[0]) else formulas[:1]:
                 yield _finding(formula, body)
 
@@ -130,7 +130,7 @@ def _needs_tangents(differentiability: Differentiability) -> bool:
 
 
 def _lacks_tangent(formula: DerivativeFormula) -> bool:
-    """Whether the formula uses no tangent, and its names are otherwise right."""
+    """Whether the formula uses no tangent, and its names are valid."""
     forward = formula.forward
     if forward is None or forward.required_inputs_fw_grad or formula.says_non_differentiable:
         return False
@@ -143,7 +143,7 @@ def _lacks_tangent(formula: DerivativeFormula) -> bool:
 
 
 def _uses_overwritten_self(formula: DerivativeFormula) -> bool:
-    """Whether an in-place operator's formula uses ``self_p``, which is wrong in any case."""
+    """Whether the formula of an in-place operator uses ``self_p``, which another rule reports."""
     function = formula.entry.function
     return function is not None and function.is_inplace and mentions(formula.parsed, SELF_PRIMAL)
 

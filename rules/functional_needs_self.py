@@ -62,13 +62,13 @@ KIND = MatchProblemKind.FUNCTIONAL_NEEDS_SELF
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge what formulas of in-place operators save."""
+    """Check the values that formulas of in-place operators save."""
     problems = [problem for problem in model.match_problems(entry) if problem.kind is KIND and not problem.is_of_part]
     for problem in problems[:1]:
         generated = quoted(str(problem.function.name))
         for derivative in problem.info.derivatives:
             formula = derivative.written
-            # strides of an argument that is overwritten cannot be saved in any case
+            # strides of an overwritten argument can never be saved
             if formula is None or derivative.strides_of:
                 continue
             for saved in derivative.saved_inputs:

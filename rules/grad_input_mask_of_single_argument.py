@@ -60,7 +60,7 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Judge the use of the mask in one backward formula."""
+    """Check the use of the mask in one backward formula."""
     for name in first_undeclared(formula, NotDeclared.MASK_IN_SINGLE):
         yield Finding(
             formula.span_of(name.word),

@@ -60,8 +60,8 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Judge the literal indices into the mask in one backward formula."""
-    # for a single argument there is no mask at all
+    """Check the literal indices into the mask in one backward formula."""
+    # formulas for a single argument have no mask
     if formula.role is not Role.BACKWARD or formula.text is None or len(formula.names) < 2:
         return
     first: dict[int, Index] = {}

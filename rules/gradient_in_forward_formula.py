@@ -47,7 +47,7 @@ META = RuleMeta(
 )
 
 VALID = (
-    # an argument may be called like a gradient
+    # an argument may have the name of a gradient
     """\
 - name: sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor
   grad_output: sigmoid_backward(grad, output)
@@ -98,10 +98,10 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Judge the gradients of one forward formula."""
+    """Check the gradients of one forward formula."""
     for name in first_undeclared(formula, NotDeclared.GRADIENT_IN_FORWARD):
         tangents = visible_tangents(formula)
-        # of several tangents any may be meant, and next to a tangent an output may be meant
+        # with several tangents any may be meant, and beside a tangent an output
         is_clear = len(tangents) == 1 and not any(word.text == tangents[0] for word in formula.parsed.words)
         meant = [(word.start, word.end, tangents[0]) for word in _uses(formula, name)] if is_clear else []
         is_gradient = name.word.text not in (GRAD_INPUT_MASK, RETAIN_VARIABLES)

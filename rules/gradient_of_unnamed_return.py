@@ -83,7 +83,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Compare the two numberings for each named gradient that is used."""
+    """Compare the two numberings of gradients for each named gradient in use."""
     for body in entry.bodies:
         info = body.info
         if info is None or not info.used_named_gradients or body.entry.function is None or not body.is_resolved:
@@ -94,7 +94,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _positions(model: Model, body: DispatchBody, function: EntryFunction) -> dict[str, int] | None:
-    """Return the index in ``grads`` of each named gradient, or None if the outputs are unknown."""
+    """Return the index in ``grads`` of each named gradient; None if the outputs are unknown."""
     own = model.canonical_differentiability(body)
     if own is None or own.output_indices is None or own.uses_single_grad:
         return None

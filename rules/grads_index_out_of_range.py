@@ -80,7 +80,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge the literal indices of every backward formula."""
+    """Check the literal indices of every backward formula."""
     for body in entry.bodies:
         yield from _check_body(model, body)
 
@@ -88,7 +88,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 def _check_body(model: Model, body: DispatchBody) -> Iterator[Finding]:
     function = body.entry.function
     gradients = gradients_of(body)
-    # where the spellings are mixed, "grads" may be the slip and not its index
+    # with mixed spellings, "grads" may be the mistake rather than its index
     if function is None or not gradients.indexed or gradients.conflict in (MIXED, MIXED_NAMED):
         return
     outputs = function.outputs

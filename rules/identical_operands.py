@@ -112,7 +112,7 @@ CHAINED = frozenset({"||", "&&"})
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Find the operators with the same expression on both sides, and chains with the same condition twice."""
+    """Find operators with equal operands, and chains with a repeated condition."""
     if not formula.is_expression:
         return
     nodes = [node for node in formula.parsed.nodes if isinstance(node, Binary) and node.op in OPERATORS]
@@ -160,7 +160,7 @@ def _is_argument_without_elements(formula: DerivativeFormula, name: str) -> bool
 
 
 def _continues(node: Binary) -> bool:
-    """Whether a node continues a chain ``a || b || c``, whose value does not depend on the order."""
+    """Whether a node continues a chain ``a || b || c``, which is commutative."""
     return node.op in CHAINED and isinstance(node.left, Binary) and node.left.op == node.op
 
 

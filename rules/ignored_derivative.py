@@ -33,7 +33,7 @@ from derivlint.model.keywords import near_keyword
 META = RuleMeta(severity=Severity.ERROR, group="differentiability", checks=("G3",))
 
 VALID = (
-    # mm has no in-place variant whose output "self" would be
+    # mm has no in-place variant, whose output would be "self"
     """\
 - name: mm(Tensor self, Tensor mat2) -> Tensor
   self: non_differentiable
@@ -86,10 +86,10 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         for differentiability in model.differentiabilities_of(body):
             if not differentiability.is_ignored:
                 continue
-            # names that cannot have a formula, and in-place outputs that are switched off, are mistakes of their own
+            # other rules report names that cannot have a formula, and switched off in-place outputs
             declared = differentiability.info.output_differentiability
             is_known = differentiability.undifferentiable_names or (differentiability.is_inplace and declared)
-            # declarations of an entry hold for all of its dispatch keys
+            # declarations of an entry apply to all dispatch keys
             if not is_known and body.entry.index not in switched_off:
                 yield _finding(body, differentiability)
                 if declared:

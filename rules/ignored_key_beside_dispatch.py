@@ -90,7 +90,7 @@ INVALID = (
 
 @judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
-    """Report the keys of one entry together: they are one slip."""
+    """Find the keys of an entry beside ``dispatch``; one finding for all."""
     # too little indentation below "dispatch" or a dispatch key puts a key next to it
     if not entry.beside_dispatch or not isinstance(entry.dispatch, Mapping):
         return

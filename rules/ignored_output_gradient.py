@@ -86,11 +86,11 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         for output, value in zip(function.outputs, declared.values, strict=True)
         if value and output.type.is_tensor_like
     ]
-    # an argument called "grad" hides the gradient
+    # an argument named "grad" hides the gradient
     if len(outputs) < 2 or function.argument(GRAD) is not None:
         return
     uses = body_gradients(body)
-    # both notations in one entry are a mistake of another kind
+    # another rule reports both notations in one entry
     if any(use.grads or use.named for use in uses):
         return
     for use in uses:

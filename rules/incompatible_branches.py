@@ -57,5 +57,5 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.BRANCHES,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the branches of conditional expressions."""
+    """Check the branches of conditional expressions."""
     yield type_finding(problem)

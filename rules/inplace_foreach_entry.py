@@ -33,7 +33,7 @@ from derivlint.schema import NativeFunction
 META = RuleMeta(severity=Severity.ERROR, group="foreach", checks=("G15",))
 
 VALID = (
-    # out of place, a foreach operator may have an entry
+    # out-of-place foreach operators may have an entry
     """\
 - name: _foreach_minimum.List(Tensor[] self, Tensor[] other) -> Tensor[]
   self: at::where(self[i] == other[i], grads[i] / 2, grads[i]).masked_fill_(self[i] > other[i], 0)

@@ -36,7 +36,7 @@ VALID = (
 - name: exp(Tensor self) -> Tensor
   self: grad * result.conj()
 """,
-    # no in-place variant shares this formula
+    # no in-place variant uses this formula
     """\
 - name: max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
   output_differentiability: [True, False]
@@ -77,7 +77,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge the outputs that formulas of in-place operators save."""
+    """Check the outputs that formulas of in-place operators save."""
     seen = set()
     for facts in model.differentiabilities(entry):
         # other rules judge the values that foreach operators may save

@@ -91,7 +91,7 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.INTEGER_BASE,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the powers in formulas."""
+    """Check the powers in formulas."""
     may_be = has_integral_exponent(problem)
     if may_be is not False:
         yield type_finding(problem, as_double(problem), Confidence.HIGH if may_be else Confidence.MEDIUM)

@@ -74,7 +74,7 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.INTEGER_DIVISION,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the divisions of formulas."""
+    """Check the divisions of formulas."""
     # sizes may be divisible; literals are known
     confidence = Confidence.HIGH if problem.problem.name else Confidence.MEDIUM
     yield type_finding(problem, as_double(problem), confidence)

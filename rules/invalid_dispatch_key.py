@@ -108,14 +108,14 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare the keys below ``dispatch`` with the allowed ones."""
     allowed = (DEFAULT, *model.natives.autograd_keys)
-    # formulas where dispatch keys should be are reported as that
+    # another rule reports formulas in place of dispatch keys
     if any(problem.kind is FormProblemKind.DISPATCH_BODY_TYPE for problem in entry.problems):
         return
     taken = {body.key for body in entry.bodies}
     for body in entry.bodies:
         if body.key_node is not None and body.key not in allowed:
             finding = _finding(body, body.key_node, allowed, taken)
-            # a second key that means the same would be a duplicate of the first
+            # a fix must not create a duplicate key
             taken.update(edit.text for fix in finding.fixes for edit in fix.edits)
             yield finding
 
@@ -135,10 +135,10 @@ def _finding(body: DispatchBody, node: Scalar, allowed: Sequence[str], taken: Co
 
 
 def _guess(key: str, allowed: Sequence[str]) -> str | None:
-    """Return the key that is probably meant: the backend's autograd key, or the closest spelling."""
+    """Return the intended key: the backend's autograd key, or the closest spelling."""
     backend = key.removeprefix(PREFIX)
     for name in (USUAL_NAMES.get(backend, backend), backend):
         if PREFIX + name in allowed:
             return PREFIX + name
-    # the rest is not a backend, and "Autograd" alone is close to several keys
+    # the rest is not a backend; "Autograd" alone is close to several keys
     return closest(key, allowed) if key != PREFIX else None

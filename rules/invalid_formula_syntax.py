@@ -102,12 +102,12 @@ ELSEWHERE = frozenset(
 
 @judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
-    """Judge the syntax of every formula of one entry."""
+    """Check the syntax of every formula of one entry."""
     for expression in entry.expressions:
         for problem in expression.parsed.problems:
             if problem.kind in ELSEWHERE:
                 continue
-            # "auto linear" is a keyword that is misspelt, not two operands without an operator
+            # "auto linear" is a misspelt keyword rather than two operands
             if expression.written is not None and near_keyword(expression.written) is not None:
                 continue
             where = expression.range(problem.start, problem.end)

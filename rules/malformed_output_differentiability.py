@@ -112,7 +112,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Report values that cannot be understood."""
+    """Find malformed values."""
     for problem in entry.problems:
         if model.is_explained(entry, problem.node):
             continue
@@ -125,7 +125,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _is_boolean_text(node: YamlNode) -> bool:
-    """Whether a string is meant to be True or False."""
+    """Whether a string is meant as a boolean."""
     return isinstance(node, Scalar) and node.kind == "str" and node.value.lower() in ("true", "false")
 
 

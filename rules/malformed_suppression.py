@@ -48,7 +48,7 @@ VALID = (
 - name: neg(Tensor self) -> Tensor
   self: grad.neg() # see "derivlint: ignore"
 """,
-    # inside a block there are no comments
+    # block scalars contain no comments
     """\
 - name: neg(Tensor self) -> Tensor
   self: |
@@ -111,7 +111,7 @@ INVALID = (
 
 @judges(SuppressionsInUse)
 def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
-    """Report suppressions of a wrong form."""
+    """Find malformed suppressions."""
     for placed in suppressions.placed:
         suppression = placed.suppression
         problem = suppression.malformed

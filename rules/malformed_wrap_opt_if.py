@@ -37,7 +37,7 @@ from derivlint.model.generated.gradients import wrap_opt_if_calls
 META = RuleMeta(severity=Severity.ERROR, group="syntax", checks=("G11",))
 
 VALID = (
-    # in a formula for one argument the condition is not read
+    # the condition is not read in formulas for one argument
     """\
 - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
   self: f(grad, wrap_opt_if(other , true))
@@ -64,7 +64,7 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Judge the calls of ``wrap_opt_if`` in one backward formula."""
+    """Check the calls of ``wrap_opt_if`` in one backward formula."""
     info = formula.body.info
     if info is None or formula.role is not Role.BACKWARD or formula.text is None:
         return

@@ -88,7 +88,7 @@ def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
     """Find suppressions without a scope."""
     for placed in suppressions.placed:
         suppression = placed.suppression
-        # around items that are not YAML, places cannot be judged
+        # around invalid YAML, positions are unknown
         if placed.scope is not None or suppression.malformed is not None or suppressions.model.document.problems:
             continue
         if suppression.kind == IGNORE_FILE:

@@ -66,7 +66,7 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Judge the strides that one backward formula uses."""
+    """Check the strides that one backward formula uses."""
     derivative, function = formula.derivative, formula.entry.function
     if derivative is None or function is None:
         return

@@ -105,7 +105,7 @@ grad.index_select(dim, index.squeeze(0)), alpha)"
 - name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
   self: grad.index_fill(dim, index, 0)
 """,
-    # a fact about the argument, not its value
+    # metadata of the argument, not its value
     """\
 - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
   self: grad.to(other.scalar_type())
@@ -130,7 +130,7 @@ INVALID = (
         message='"target" has no key, but "nll_loss_forward" declares it non_differentiable',
         help='write "target: non_differentiable"',
     ),
-    # an entry that declares some, and one whose operator begins with the same word
+    # an entry with declarations, and a sibling with the same first word
     Invalid(
         """\
 - name: _nested_from_padded_tensor(Tensor padded, Tensor offsets, Tensor dummy, int ragged_idx=1, \
@@ -196,7 +196,7 @@ int ragged_idx=1, Tensor? min_seqlen=None, Tensor? max_seqlen=None) -> Tensor(a)
 
 @judges(Entry, Model, Options)
 def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
-    """Report the arguments that should have a formula."""
+    """Find the arguments that should have a formula."""
     analyses = analyses_of(model)
     for missing in missing_derivatives(analyses, entry, options.number("usual")):
         if not options.lists("arguments", missing.argument):
@@ -219,7 +219,7 @@ def _finding(missing: MissingDerivative) -> Finding:
         reason = f"{key} reads its value" if missing.reader is not None else f"{key} uses it"
         related = (Related(key, evidence.written.value_span),)
     else:
-        # their number depends on unrelated entries
+        # omit the number, which depends on unrelated entries
         noun = "one" if missing.written is None else "a formula"
         reason = f"other entries with such an argument give it {noun}"
         if missing.is_optional and missing.written is None:

@@ -74,7 +74,7 @@ VALID = (
   self: "self.is_complex() ? grad * ((self + 1).rsqrt() * (self - 1).rsqrt()).conj() : grad * (self * self - \
 1).rsqrt()"
 """,
-    # a condition with an unknown function may be that of real numbers
+    # a condition with an unknown function may test for real numbers
     """\
 - name: acosh(Tensor self) -> Tensor
   self: "selfis_complex() ? grad * ((self + 1).rsqrt() * (self - 1).rsqrt()).conj() : grad * (self * self - 1).rsqrt()"
@@ -154,7 +154,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _fixes(formula: TypedFormula, node: Expr) -> tuple[Fix, ...]:
-    """Add ".conj()"; a variable in a product of matrices may need its transpose as well."""
+    """Add ".conj()"; a variable in a matrix product may need its adjoint."""
     calls = (formula.call(call) for call in formula.nodes if isinstance(call, Call) and node in call.args)
     mixes = isinstance(node, Name) and any(call is not None and call.name in NOT_ELEMENT_WISE for call in calls)
     fixes = (conjugate(formula, node), adjoint(formula, node) if mixes else None)

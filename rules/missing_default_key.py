@@ -78,11 +78,11 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Report the first function of each entry that needs the missing ``Default`` formulas."""
+    """Find the first function of each entry that needs missing ``Default`` formulas."""
     # formulas next to "dispatch" are reported as ignored
     if entry.dispatch_key_node is None or not isinstance(entry.dispatch, Mapping) or entry.beside_dispatch:
         return
-    # a misspelt "Default" is reported as that
+    # another rule reports a misspelt "Default"
     if any(body.key not in model.natives.autograd_keys for body in entry.bodies):
         return
     if any(

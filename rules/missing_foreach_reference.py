@@ -76,13 +76,13 @@ SCHEMAS = (
     "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
     "pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
     "zero_(Tensor(a!) self) -> Tensor(a!)",
-    # before PyTorch had entries for foreach operators, they shared no formulas
+    # in old releases, foreach operators use no other formulas
     "_foreach_mm(Tensor[] self, Tensor[] mat2) -> Tensor[]",
 )
 
 
 def _file_without(name: str) -> str:
-    """Return a file with an entry for every operator with foreach functions but one."""
+    """Make a file with entries for all operators with foreach functions but one."""
     schemas = (schema for schema in SCHEMAS if not schema.startswith((f"{name}(", f"{name}.")))
     return "".join(f'- name: {schema}\n  self: not_implemented("x")\n' for schema in schemas)
 
@@ -90,7 +90,7 @@ def _file_without(name: str) -> str:
 VALID = (
     *VALID,
     _file_without("no_such_operator"),
-    # the entry is there: its schema is the finding
+    # the entry exists, but its schema is wrong
     _file_without("abs") + "- name: abs(Tensor sellf) -> Tensor\n  self: grad\n",
     _file_without("abs") + "- name: abss(Tensor self) -> Tensor\n  self: grad\n",
 )
@@ -112,7 +112,7 @@ INVALID = (
 
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
-    """Report the operators, not every foreach overload."""
+    """Find the operators, not every foreach overload."""
     if model.document.problems or not model.is_pytorchs_own or not model.fact(_names_are_sound):
         return
     exempt = model.book.names("foreach-without-reference")
@@ -125,7 +125,7 @@ def check(model: Model) -> Iterator[Finding]:
     for function in missing:
         by_base.setdefault(function.name.element_base, []).append(str(function.name))
     for base, names in by_base.items():
-        # an entry that lacks its "Default" formulas is reported as that
+        # another rule reports entries that lack "Default" formulas
         if all(any(body.key == DEFAULT for body in entry.bodies) for entry in model.entries_in(BY_BASE, base)):
             yield Finding(
                 model.entries[0].name_span,
@@ -149,7 +149,7 @@ NAMES: EntryIndex[str] = EntryIndex(f"{__name__}:NAMES", _names)
 
 @file_fact
 def _names_are_sound(model: Model, _: str) -> bool:
-    """Whether every entry has a name and a function of its own; otherwise one of them may be the missing entry."""
+    """Whether all entries have distinct functions; otherwise one of them may be the missing entry."""
     schemas = model.values_in(NAMES, "")
     return not model.values_in(NAMES, "unnamed") and len(set(schemas)) == len(schemas)
 

@@ -61,7 +61,7 @@ VALID = (
   self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
   values: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
 """,
-    # no forward formula at all is a choice
+    # having no forward formula is fine
     """\
 - name: std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) \
 -> (Tensor, Tensor)
@@ -136,7 +136,7 @@ def _is_clear(body: DispatchBody) -> bool:
     once = len(indices) == len(resolved)
     if not (proper and once and body.is_resolved) or any(formula.says_non_differentiable for formula in formulas):
         return False
-    # keywords allow one output in any case
+    # keywords only allow one output
     return len(resolved) == 1 or all(formula.auto is None for formula in formulas)
 
 

@@ -52,7 +52,7 @@ VALID = (
   input, grid: grid_sampler_2d_backward(grad, input, grid, interpolation_mode, padding_mode, align_corners, \
 grad_input_mask)
 """,
-    # a part of it
+    # a part of the mask
     """\
 - name: cudnn_convolution(Tensor self, Tensor weight, SymInt[] padding, SymInt[] stride, SymInt[] dilation, \
 SymInt groups, bool benchmark, bool deterministic, bool allow_tf32) -> Tensor
@@ -82,7 +82,7 @@ INVALID = (
         help='pass "grad_input_mask"',
         fixed="  input, weight, bias: 'grad.defined() ? linear_backward(input, grad, weight, grad_input_mask) :",
     ),
-    # the mask of the operator: the outputs that it computed
+    # the operator's mask, of computed outputs
     Invalid(
         """\
 - name: convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, \

@@ -89,7 +89,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for interpretation in analyses.interpretations(entry):
         for missing in missing_factors(interpretation):
             if closest(missing.gradient, interpretation.formula.variables) is not None:
-                # it is there, and misspelt
+                # the argument is there, but misspelt
                 continue
             formula = interpretation.formula.written
             yield Finding(

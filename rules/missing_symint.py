@@ -71,5 +71,5 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.MISSING_SYMINT,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the calls of operators with sizes."""
+    """Check the calls of operators with sizes."""
     yield type_finding(problem, as_other_form(problem))

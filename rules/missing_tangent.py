@@ -79,7 +79,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the inputs whose tangents have no part in any output."""
+    """Find the inputs whose tangents do not affect any output."""
     analyses = analyses_of(model)
     for body in entry.bodies:
         for formula, name in missing_tangents(analyses, body):

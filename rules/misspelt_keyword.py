@@ -140,7 +140,7 @@ INVALID = (
 
 @judges(DerivativeFormula, Model)
 def check(formula: DerivativeFormula, model: Model) -> Iterator[Finding]:
-    """Judge a formula that is one word."""
+    """Check a formula of one word."""
     meant = near_keyword(formula)
     if meant is None or formula.text is None or formula.entry.function is None or formula.role is Role.UNRESOLVED:
         return

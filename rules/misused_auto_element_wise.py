@@ -126,12 +126,12 @@ WRITE_OUT = "write out the forward formula"
 
 @judges(DispatchBody, Model)
 def check(body: DispatchBody, model: Model) -> Iterator[Finding]:
-    """Find the first precondition of ``auto_element_wise`` that the formulas of one dispatch key do not meet."""
+    """Find the first precondition of ``auto_element_wise`` that a dispatch key's formulas violate."""
     formula = next((formula for formula in body.with_role(Role.FORWARD) if formula.auto == AUTO_ELEMENT_WISE), None)
     if formula is None or body.info is None or body.entry.function is None or not is_clear(body):
         return
     if body.entry.function.is_inplace and not model.natives.has_symbolic_sizes:
-        # generators before that of PyTorch 1.13 did not distinguish old values
+        # before PyTorch 1.13, the generator did not distinguish old values
         return
     refusal = _refusal(body, formula)
     if refusal is not None:
@@ -167,7 +167,7 @@ def _refusal(body: DispatchBody, formula: DerivativeFormula) -> tuple[str, str, 
     if packed:
         fact = f"needs the values and tangents of {quoted_list(packed)}, and a list of tensors is not unpacked"
         return fact, f"call a function that takes {quoted_list(packed)} itself and unpacks the tangents", ()
-    # several keys for the one argument mean that it is repeated, which has a rule of its own
+    # another rule reports several keys for the same argument
     outputs = [name.text for name in formula.names]
     if len(set(outputs)) > 1:
         return f"is for one output, but its key names {len(outputs)}: {quoted_list(outputs)}", WRITE_OUT, ()

@@ -103,7 +103,7 @@ WRITE_OUT = "write out the forward formula"
 
 @judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
-    """Find the first precondition of ``auto_linear`` that the formulas of one dispatch key do not meet."""
+    """Find the first precondition of ``auto_linear`` that a dispatch key's formulas violate."""
     forward = body.with_role(Role.FORWARD)
     formula = next((formula for formula in forward if formula.auto == AUTO_LINEAR), None)
     if formula is None or body.info is None or not is_clear(body):

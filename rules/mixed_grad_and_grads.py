@@ -94,12 +94,12 @@ Tensor)
 
 @judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
-    """Judge the gradients that the formulas of one dispatch key use."""
+    """Check the gradients that the formulas of one dispatch key use."""
     gradients = gradients_of(body)
     if gradients.conflict != MIXED:
         return
     grad, grads = gradients.grad, gradients.grads
-    # the rarer spelling is the slip; of equally rare ones the later
+    # the rarer spelling is the mistake; on a tie, the later one
     is_grad = len(grad) < len(grads) or (len(grad) == len(grads) and _place(grad[0]) > _place(grads[0]))
     function = body.entry.function
     is_foreach = function is not None and function.canonical.name.is_foreach
@@ -124,7 +124,7 @@ def _fix(gradients: BodyGradients, text: str) -> Fix | None:
     if not all(item.written.is_exact() for item in gradients.uses):
         return None
     if any(formula.parsed.tree is None for formula, _ in (*gradients.grad, *gradients.grads)):
-        # "grad output", with a blank, is another name
+        # "grad output", with a blank, means another name
         return None
     if text != "grad":
         first = {formula.index for formula, item in gradients.indexed if item.index == 0}

@@ -67,7 +67,7 @@ OUTPUTS = (NameKind.OUTPUT, NameKind.GENERIC_OUTPUT)
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Find the first name that is of another kind than the first one of the key."""
+    """Find the first name of another kind than the key's first name."""
     if formula.role is Role.UNRESOLVED:
         return
     first = formula.names[0].text

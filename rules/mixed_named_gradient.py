@@ -64,7 +64,7 @@ INVALID = (
 
 @judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
-    """Judge the gradients that the formulas of one dispatch key use."""
+    """Check the gradients that the formulas of one dispatch key use."""
     gradients = gradients_of(body)
     if gradients.conflict != MIXED_NAMED:
         return
@@ -91,7 +91,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
 
 
 def _fix(body: DispatchBody, gradients: BodyGradients) -> Fix | None:
-    """Replace every gradient by the name of its output, if all of these outputs have names."""
+    """Replace every gradient by the name of its output, if all outputs have names."""
     if len(gradients.indexed) != len(gradients.grads):
         return None
     uses = [(formula, formula.span_of(word), 0) for formula, word in gradients.grad]

@@ -67,7 +67,7 @@ SymInt[2] stride, SymInt[2] padding, *, Tensor(a!) grad_input, Tensor(b!) grad_w
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Report schemas of functions that no entry can be about."""
+    """Find schemas without a function that entries could apply to."""
     problem = entry.schema_problem
     if problem is None or problem.kind is not SchemaProblemKind.NO_CANONICAL or problem.declared is None:
         return

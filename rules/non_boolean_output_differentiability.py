@@ -82,7 +82,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Report values that are understood in an unexpected way."""
+    """Find values that torchgen reads in an unexpected way."""
     for problem in entry.problems:
         if model.is_explained(entry, problem.node):
             continue
@@ -95,7 +95,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 def _value(entry: Entry, node: YamlNode) -> Finding:
     declared = entry.output_differentiability
     assert declared is not None
-    # the values of a list with an odd item are known: only strings and collections make them None
+    # a list with numbers or empty items has values: only strings and collections make them None
     index = declared.node.items.index(node) if isinstance(declared.node, Sequence) else 0
     word = str(declared.values is not None and declared.values[index])
     if not isinstance(node, Scalar) or not node.value:

@@ -70,7 +70,7 @@ INVALID = (
 
 @judges(DispatchBody)
 def check(body: DispatchBody) -> Iterator[Finding]:
-    """Find the word beside outputs."""
+    """Find ``non_differentiable`` under keys of outputs."""
     function = body.entry.function
     if function is None:
         return

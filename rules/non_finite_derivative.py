@@ -45,7 +45,7 @@ VALID = (
 - name: abs(Tensor self) -> Tensor
   self: grad * self / self.abs()
 """,
-    # infinite, as the derivative is
+    # the derivative is infinite too
     """\
 - name: sqrt(Tensor self) -> Tensor
   self: grad / (2 * result)

@@ -110,7 +110,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _is_other_slip(formula: DerivativeFormula) -> bool:
-    """Whether the key does not belong to a formula, such as a misspelt ``output_differentiability``."""
+    """Whether the key is not of a formula, such as a misspelt ``output_differentiability``."""
     if formula.resolved_names:
         return formula.resolved_names[0][1].kind is NameKind.UNKNOWN
     return closest(formula.key_text, (OUTPUT_DIFFERENTIABILITY,)) is not None

@@ -62,7 +62,7 @@ INVALID = (
         help='use "sym_size(-1)"',
         fixed="  self: f(grad, self.sym_size(-1))",
     ),
-    # the strides of another argument cannot be saved, so that the symbolic form would be refused as well
+    # strides of another argument cannot be saved, so the symbolic form would be rejected too
     Invalid(
         """\
 - name: mm(Tensor self, Tensor mat2) -> Tensor
@@ -76,7 +76,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge the calls of backward formulas, unless the PyTorch of the file has plain sizes only."""
+    """Check calls in backward formulas, unless the file's PyTorch has only plain sizes."""
     if model.natives.has_symbolic_sizes:
         for body in entry.bodies:
             for formula in body.formulas:
@@ -104,7 +104,7 @@ def _judge(formula: DerivativeFormula) -> Iterator[Finding]:
 
 
 def _can_be_symbolic(formula: DerivativeFormula, size: PlainSize) -> bool:
-    """Whether the symbolic form is accepted: strides only of the argument whose gradient the formula computes."""
+    """Whether the symbolic form is valid: strides only of the argument whose gradient is computed."""
     function = formula.entry.function
     if size.method.text != "strides" or function is None or size.receiver is None:
         return True

@@ -31,7 +31,7 @@ from derivlint.yaml_reader import Mapping, Scalar
 
 META = RuleMeta(severity=Severity.ERROR, group="yaml", checks=("Y8",))
 
-#: The file name of PyTorch's generator, whose file must hold a list.
+#: The name of the file that PyTorch's generator reads, which must be a list.
 DERIVATIVES = "derivatives.yaml"
 SHAPE = 'a file of derivatives is a list whose entries begin with "- name: "'
 
@@ -43,7 +43,7 @@ VALID = (
   self: grad.neg()
   result: auto_element_wise
 """,
-    # a list is a list, also without an entry yet
+    # an empty list is a list
     "[]\n",
     # the list of a back end for many versions of PyTorch
     """\
@@ -81,7 +81,7 @@ abs(Tensor self) -> Tensor
 
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
-    """Judge the root of the document, or the value of the layout's key."""
+    """Check the root of the document, or the value of the layout's key."""
     if model.document.problems or model.has_list:
         return
     root = model.document.root
@@ -100,7 +100,7 @@ def check(model: Model) -> Iterator[Finding]:
         return
     has_comment = any(line.startswith("#") for line in model.source.text.splitlines())
     if root is None and Path(model.source.path).name != DERIVATIVES and has_comment:
-        # op-plugin's aclnn_derivatives.yaml holds nothing else
+        # op-plugin's aclnn_derivatives.yaml has nothing else
         return
     if root is None or (isinstance(root, Scalar) and root.kind == "null"):
         yield Finding(Span(0, 0) if root is None else root.within, "the file has no entries", help=SHAPE)

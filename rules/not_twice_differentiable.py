@@ -113,7 +113,7 @@ infinitely_differentiable_logit_backward(grad, self, eps)"
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge the backward formulas."""
+    """Check the backward formulas."""
     analyses = analyses_of(model)
     coverage = coverage_of(model)
     for formula in analyses.formulas(entry):

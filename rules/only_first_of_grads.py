@@ -43,7 +43,7 @@ META = RuleMeta(
 )
 
 VALID = (
-    # the whole list is passed on as well
+    # the whole list is passed too
     """\
 - name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
   self: f(grads, grads[0])
@@ -76,7 +76,7 @@ INVALID = (
 
 @judges(DispatchBody, Model)
 def check(body: DispatchBody, model: Model) -> Iterator[Finding]:
-    """Judge the gradients that the formulas of one dispatch key use."""
+    """Check the gradients that the formulas of one dispatch key use."""
     gradients = gradients_of(body)
     if gradients.conflict != ONLY_FIRST or model.natives.are_of_framework:
         return

@@ -69,7 +69,7 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.MEMBER_OF_OPTIONAL,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge accesses to members of optionals."""
+    """Check accesses to members of optionals."""
     fix = None
     if refused_text(problem) is not None and problem.written.parsed.text[: problem.start].endswith("."):
         fix = replaced(problem, -1, 0, "->", safe=False)

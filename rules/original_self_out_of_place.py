@@ -71,7 +71,7 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Judge the names of the original self in one formula, with one finding."""
+    """Check the names of the original self in a formula; one finding for all."""
     names = [name for name in undeclared_names(formula) if name.reason is NotDeclared.ORIGINAL_SELF]
     if names:
         written = names[0].word.text

@@ -65,7 +65,7 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Find indices of outputs that do not exist."""
+    """Find out-of-range indices of outputs."""
     function = formula.entry.function
     if function is None or formula.role is not Role.FORWARD or formula.says_non_differentiable:
         return

@@ -41,7 +41,7 @@ from derivlint.model.words import mentions, occurrences, variable_uses
 META = RuleMeta(severity=Severity.ERROR, group="names", checks=("M1",))
 
 VALID = (
-    # the in-place variant of this one gets the original value from the generator
+    # the generator passes the original value to the in-place variant
     """\
 - name: sin(Tensor self) -> Tensor
   self: grad * self.cos().conj()
@@ -97,7 +97,7 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the formulas that the generator rejects because of ``self_p``."""
     for _, formula in inplace_problems(entry, model, MatchProblemKind.PRIMAL_OF_SELF):
-        # another rule reports a keyword that expands to this
+        # another rule reports keywords that expand to this
         if formula.auto is None:
             yield _finding(formula)
 

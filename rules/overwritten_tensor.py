@@ -112,7 +112,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         seen: set[tuple[str, ...]] = set()
         for write in overwrites(interpretation):
             formula = write.formula
-            # "x.logical_or_(y).logical_not_()" is one slip
+            # "x.logical_or_(y).logical_not_()" is one mistake
             if write.names and tuple(write.names) in seen:
                 continue
             seen.add(tuple(write.names))
@@ -131,5 +131,5 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _returning(name: str) -> str:
-    """Return the name of the function that returns the value instead of writing it to "out"."""
+    """Return the name of the function that returns the value instead of writing to "out"."""
     return name.removesuffix("f").removesuffix("_out") if name.endswith(("_out", "_outf")) else name

@@ -70,8 +70,8 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Judge the primals and tangents of one backward formula."""
-    # for a forward formula under the key of an argument, report one name only
+    """Check the primals and tangents of one backward formula."""
+    # report only one name of a forward formula under the key of an argument
     for name in islice(first_undeclared(formula, NotDeclared.PRIMAL_IN_BACKWARD), 1):
         is_tangent = name.word.text.endswith(TANGENT)
         kind = "a tangent" if is_tangent else "a primal"

@@ -48,7 +48,7 @@ VALID = (
 - name: gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
   self: gather_backward(grad, self, dim, index ^ 1, sparse_grad)
 """,
-    # "not", "and" and "or" are words of C++, too
+    # "not", "and" and "or" are C++ too
     """\
 - name: gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor
   self: "not sparse_grad and true ? gather_backward(grad, self, dim, index, sparse_grad) : gather_backward(grad, self, \
@@ -101,7 +101,7 @@ LONG = 240
 
 @judges(DerivativeFormula, Model)
 def check(formula: DerivativeFormula, model: Model) -> Iterator[Finding]:
-    """Find the notations of Python in a formula."""
+    """Find Python notations in a formula."""
     for slip in python_slips(model, formula):
         fix = None
         if slip.is_certain and slip.text is not None:

@@ -96,7 +96,7 @@ INVALID = (
 
 @judges(DispatchBody, Model)
 def check(body: DispatchBody, model: Model) -> Iterator[Finding]:
-    """Judge the formulas of one dispatch key as torchgen reads them."""
+    """Check the formulas of one dispatch key as torchgen matches them."""
     if model.natives.are_of_framework:
         return
     misread = misread_gradients(body)

@@ -140,7 +140,7 @@ running_mean, running_var, true, epsilon, save_mean, save_var, grad_input_mask)
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Judge the order of the names in a key."""
+    """Check the order of the names in a key."""
     order = reordered_key(formula) if len(formula.names) > 1 else None
     if order is None:
         return

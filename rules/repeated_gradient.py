@@ -69,7 +69,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the calls that are passed one gradient twice."""
+    """Find the calls with one gradient for two parameters."""
     for problem in wrongly_passed(entry, model):
         if problem.kind is MismatchKind.REPEATED_SEED:
             both = f"{quoted(problem.names[0])} for both {parameter(problem, 1)} and {parameter(problem)}"

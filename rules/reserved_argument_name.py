@@ -137,7 +137,7 @@ def check(entry: Entry) -> Iterator[Finding]:
 
 
 def _shadowed(entry: Entry, function: EntryFunction) -> Iterator[tuple[str, str]]:
-    """Yield the arguments that formulas cannot name, with the meaning of their names there."""
+    """Yield the arguments that formulas cannot access, with the meaning of their names in formulas."""
     names = [argument.name for argument in function.schema.arguments.flat_all]
     for name in names:
         if name in REJECTED:
@@ -151,7 +151,7 @@ def _shadowed(entry: Entry, function: EntryFunction) -> Iterator[tuple[str, str]
 
 
 def _meanings(formula: DerivativeFormula, function: EntryFunction) -> dict[str, str]:
-    """Return the names in a formula's scope other than those of arguments."""
+    """Return the names in scope of a formula, without arguments."""
     outputs = {output.name: "an output" for output in function.outputs if generic_output_index(output.name) is not None}
     info = formula.body.info
     if info is None:

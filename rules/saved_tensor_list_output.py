@@ -56,7 +56,7 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Judge the outputs that one backward formula saves."""
+    """Check the outputs that one backward formula saves."""
     derivative, function = formula.derivative, formula.entry.function
     if derivative is None or function is None or function.canonical.name.is_foreach:
         return

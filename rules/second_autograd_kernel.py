@@ -40,7 +40,7 @@ custom:
   - func: npu_shift(Tensor self, Scalar by) -> Tensor
 """
 VALID = (
-    # an entry that only declares which outputs are differentiable has no kernel of its own
+    # an entry that only declares differentiable outputs has no kernel
     """\
 - name: bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor
   output_differentiability: [False]

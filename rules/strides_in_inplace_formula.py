@@ -60,7 +60,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge the strides that formulas of in-place operators use."""
+    """Check the strides that formulas of in-place operators use."""
     for match in model.functions_of(entry):
         problem = next((item for item in match.problems if item.kind is MatchProblemKind.STRIDES_OF_SELF), None)
         if problem is None:
@@ -68,7 +68,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         inplace = str(problem.function.name)
         for derivative in problem.info.derivatives:
             formula = derivative.written
-            # strides of anything else are misplaced whatever the operator
+            # another rule reports strides of anything else
             if formula is not None and derivative.strides_of and derivative.var_names == ("self",):
                 word = next((word for name, word in derivative.strides_of if name == "self"), None)
                 if word is not None:

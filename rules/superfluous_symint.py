@@ -71,5 +71,5 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.SUPERFLUOUS_SYMINT,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge calls of names with "_symint"."""
+    """Check calls of names with "_symint"."""
     yield type_finding(problem, as_other_form(problem))

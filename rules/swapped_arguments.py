@@ -76,7 +76,7 @@ VALID = (
   self: -huber_loss_backward(grad, self, target, reduction, delta)
   target: huber_loss_backward(grad, target, self, reduction, delta)
 """,
-    # the gradient is where it belongs
+    # the gradient is passed for its parameter
     """\
 - name: linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor
   LU: linalg_lu_solve_LU(grad, LU, pivots, result, left, !adjoint)
@@ -124,7 +124,7 @@ INVALID = (
         help="swap the two",
         fixed="  self: masked_select_backward(grad, self, mask)",
     ),
-    # only the values show it
+    # only values reveal the swap
     Invalid(
         """\
 - name: huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor

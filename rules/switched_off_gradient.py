@@ -67,7 +67,7 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Judge the named gradients of one backward formula."""
+    """Check the named gradients of one backward formula."""
     info, declared = formula.body.info, formula.entry.output_differentiability
     for name in first_undeclared(formula, NotDeclared.SWITCHED_OFF):
         available = list(info.available_named_gradients) if info is not None else []

@@ -75,7 +75,7 @@ INVALID = (
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Find the first list among several outputs."""
+    """Find the first tensor list among several outputs."""
     outputs = {name.text for name, resolved in formula.resolved_names if resolved.kind is NameKind.OUTPUT}
     if formula.role is not Role.FORWARD or len(outputs) < 2:
         return

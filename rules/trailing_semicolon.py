@@ -70,9 +70,9 @@ KIND = SyntaxProblemKind.TRAILING_SEMICOLON
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge the end of every formula of one entry."""
+    """Check the end of every formula of one entry."""
     if model.layout.semicolons or not model.natives.has_composite_keys:
-        # before PyTorch 1.8 the formula was the right-hand side of an assignment
+        # before PyTorch 1.8, formulas were right-hand sides of assignments
         return
     for expression in entry.expressions:
         for problem in expression.parsed.problems:

@@ -64,7 +64,7 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.NOT_CALLED, TypeProblemKind.NOT_CALLABLE))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the functions that formulas name."""
+    """Check the functions that formulas name."""
     cause, fix = problem.problem, None
     if cause.kind is TypeProblemKind.NOT_CALLED and refused_text(problem) == cause.name and not cause.expected:
         fix = replaced(problem, len(cause.name), len(cause.name), "()", safe=False)

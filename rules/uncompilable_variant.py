@@ -81,7 +81,7 @@ INVALID = (
 
 @judges(FormulaProblem)
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the formulas that PyTorch rewrites for other functions."""
+    """Check the formulas that PyTorch rewrites for other functions."""
     evaluation = problem.evaluation
     if evaluation.origin is not Origin.YAML:
         yield Finding(

@@ -62,7 +62,7 @@ VALID = (
   mat: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), 1)
   result: at::mm(self_t, mat2_p) + at::mm(self_p, mat2_t)
 """,
-    # so is the name that the key lacks
+    # the mistake is the name that the key lacks
     """\
 - name: atan2(Tensor self, Tensor other) -> Tensor
   self: atan2_backward(grad, self, other, grad_input_mask)
@@ -123,11 +123,11 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge the primals and tangents in the forward formulas of each dispatch key, one finding per argument."""
+    """Check the primals and tangents in a dispatch key's forward formulas, one finding per argument."""
     for body in entry.bodies:
         if any(undeclared_names(formula) for formula in body.with_role(Role.FORWARD)) and is_clear(body):
             kernels = [kernel for kernel in model.differentiabilities_of(body) if kernel.is_generated]
-            # formulas that no kernel uses are wrong as a whole
+            # another rule reports formulas that no kernel uses
             if kernels and not any(kernel.is_ignored for kernel in kernels):
                 yield from _judge(body)
 
@@ -178,7 +178,7 @@ def _finding(name: UndeclaredName, reason: str, cure: str) -> Finding:
 
 
 def _itself(names: list[UndeclaredName], reason: str, related: tuple[Related, ...] = ()) -> Finding:
-    """Return the finding on an argument without a tangent: its primal is the argument, and its tangent is zero."""
+    """Return the finding on an argument without tangent: its primal is the argument, its tangent zero."""
     subject = names[0].subject or ""
     cure, fix = f"use {quoted(subject)} itself", None
     if names[0].word.text.endswith(TANGENT):

@@ -77,6 +77,6 @@ INVALID = (
 
 @judges(FormulaProblem, Options, kinds=(TypeProblemKind.UNDECLARED_NAME,))
 def check(problem: FormulaProblem, options: Options) -> Iterator[Finding]:
-    """Judge the constants of formulas."""
+    """Check the constants of formulas."""
     if not options.lists("names", problem.problem.name):
         yield type_finding(problem, as_near_names(problem))

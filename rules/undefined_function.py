@@ -98,6 +98,6 @@ INVALID = (
 
 @judges(FormulaProblem, Options, kinds=(TypeProblemKind.UNDECLARED_FUNCTION,))
 def check(problem: FormulaProblem, options: Options) -> Iterator[Finding]:
-    """Judge the functions that formulas call."""
+    """Check the functions that formulas call."""
     if not options.lists("functions", problem.problem.name):
         yield type_finding(problem, as_near_names(problem) or as_qualified_name(problem))

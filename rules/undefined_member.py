@@ -81,5 +81,5 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.NO_SUCH_MEMBER,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the members that formulas use."""
+    """Check the members that formulas use."""
     yield type_finding(problem, as_near_names(problem))

@@ -141,7 +141,7 @@ MANY_VISIBLE = 500
 
 @judges(Entry)
 def check(entry: Entry) -> Iterator[Finding]:
-    """Judge the variables of every formula of one entry."""
+    """Check the variables of every formula of one entry."""
     function = entry.function
     if function is None:
         return
@@ -211,7 +211,7 @@ def _unknown(expression: Expression, word: Word, visible: list[str], where: str)
 
 
 def _near(name: str, visible: list[str]) -> tuple[str, ...]:
-    """Return the names that may be meant: by spelling, or if more than a letter differs, by all words but the last."""
+    """Return the names that may be meant: by spelling, or with all words but the last in common."""
     near = nearest_names(name, visible)
     if not near or distance(name, near[0], 1) <= 1:
         return near
@@ -228,7 +228,7 @@ def _cure(expression: Expression, word: Word, visible: list[str]) -> str | None:
     function = expression.written.entry.function if expression.written is not None else None
     names = {name for name in visible if not is_internal(name)}
     if function is not None and len(function.outputs) == 1:
-        # a single gradient is always called "grad"
+        # the only gradient is named "grad"
         names.discard(GRADS)
     return f"the formula can use {quoted_list(sorted(names))}" if 0 < len(names) <= MANY else None
 
@@ -240,7 +240,7 @@ def _is_message(expression: Expression, word: Word) -> bool:
 
 @lru_cache(maxsize=8)
 def _messages(formula: Formula) -> frozenset[int]:
-    """Return the offsets of the names in arguments of ``not_implemented``."""
+    """Return the offsets of names in arguments of ``not_implemented``."""
     return frozenset(
         argument.start
         for node in formula.nodes

@@ -83,5 +83,5 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.NOT_IN_NAMESPACE, TypeProblemKind.NOT_A_TYPE))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the qualified names of formulas."""
+    """Check the qualified names of formulas."""
     yield type_finding(problem, as_near_names(problem) or as_qualified_name(problem))

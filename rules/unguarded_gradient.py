@@ -96,7 +96,7 @@ INVALID = (
 
 @judges(Entry, Model, Options)
 def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
-    """Find the gradients that operators are passed without a guard."""
+    """Find unguarded gradients in arguments of operators."""
     yield from unguarded_findings(
         entry,
         model,

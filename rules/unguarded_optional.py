@@ -94,7 +94,7 @@ result2, /*update*/false, eps, grad_input_mask, result3) : std::tuple<Tensor, Te
 
 @judges(Entry, Model, Options)
 def check(entry: Entry, model: Model, options: Options) -> Iterator[Finding]:
-    """Find the optional arguments that operators are passed without a guard."""
+    """Find unguarded optional arguments in arguments of operators."""
     yield from unguarded_findings(
         entry,
         model,

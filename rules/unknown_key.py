@@ -50,7 +50,7 @@ VALID = (
   self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
   values: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
 """,
-    # the keys of an unknown operator are not judged
+    # keys of an unknown operator are not checked
     """\
 - name: no_such_operator(Tensor self) -> Tensor
   slef: grad
@@ -122,7 +122,7 @@ Device? device=None, bool? pin_memory=None) -> Tensor
 
 @judges(DerivativeFormula)
 def check(formula: DerivativeFormula) -> Iterator[Finding]:
-    """Judge the names of one key."""
+    """Check the names of one key."""
     function = formula.entry.function
     if function is None:
         return
@@ -157,7 +157,7 @@ def _unknown(formula: DerivativeFormula, name: KeyName, function: EntryFunction)
         return Finding(formula.name_span(name), message, help=_can_name(function))
     fix = None
     if formula.key.exact:
-        # of a name with one or two letters every other such name is near
+        # all names of one or two letters are near each other
         is_certain = len(name.text) > 2 and closest(name.text, candidates - {near}) is None
         fix = Fix(f'replace it by "{near}"', (TextEdit(formula.name_span(name), near),), safe=is_certain)
     return Finding(formula.name_span(name), message, help=f'did you mean "{near}"?', fix=fix)

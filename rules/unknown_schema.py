@@ -65,7 +65,7 @@ INVALID = (
         help='did you mean "atan2"?',
         fixed="- name: atan2(Tensor self, Tensor other) -> Tensor",
     ),
-    # the uses of the name are renamed as well
+    # the uses of the name are renamed too
     Invalid(
         """\
 - name: atan2(Tensor slef, Tensor other) -> Tensor
@@ -225,7 +225,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the nearest declared schema of each unknown one, and their difference."""
+    """Find the nearest declared schema of each unknown one, and the difference."""
     problem = entry.schema_problem
     if problem is not None and problem.kind is SchemaProblemKind.UNKNOWN and problem.schema is not None:
         yield _finding(model, entry, problem.schema)
@@ -278,7 +278,7 @@ def _unknown_operator(model: Model, entry: Entry, own: FunctionSchema) -> Findin
 
 
 def _namesakes(model: Model, own: FunctionSchema) -> list[NativeFunction]:
-    """Return the functions with a similar name and the arguments of a schema."""
+    """Return the functions with a similar name and the same arguments."""
     name = own.name.name_without_overload
     names = dict.fromkeys((*nearest_names(name, model.natives.operator_names()), name + "_", name.removesuffix("_")))
     return [
@@ -301,7 +301,7 @@ def _unknown_overload(
     name = own.name.name_without_overload
     place = next(item.span for item in changes if item.kind is DifferenceKind.OVERLOAD)
     message = f"{quoted(name)} has no overload {quoted(own.name.overload) if own.name.overload else 'without a name'}"
-    # an entry is written for a function of the file, not for a generated or out variant
+    # entries are for written functions, not for generated or out variants
     listed = [item.name.overload for item in overloads if not item.generated and not item.schema.is_out]
     hints = []
     if len(changes) <= 2:
@@ -321,7 +321,7 @@ def _other_overload(
 ) -> Finding:
     """Return the finding if another overload is declared with exactly these arguments, else None."""
     message, help_text = f"{quoted(str(own.name))} has other arguments", f"did you mean {quoted(str(declared.name))}?"
-    # if the overload of that name differs in one point only, either may be meant
+    # if the named overload differs in one point only, either may be meant
     fix = schema_fix(entry, str(declared.schema)) if len(changes) > 1 else None
     place = own.name_span or Span(0, 0)
     return Finding(_place(entry, place), message, help=help_text, fix=fix, at=entry)
@@ -352,7 +352,7 @@ def _place(entry: Entry, span: Span) -> Span:
 
 
 def _wording(item: SchemaDifference, operator: str) -> tuple[str, str]:
-    """Return the message and help for a difference."""
+    """Format the message and help for a difference."""
     kind = item.kind
     if kind.value.startswith("return"):
         return _return_wording(item, operator)

@@ -71,6 +71,6 @@ INVALID = (
 
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
-    """Report each part of a header that cannot be read, at its place there."""
+    """Find the unreadable parts of headers."""
     for problem in model.natives.header_problems:
         yield Finding(problem.span, problem.message, help=problem.help, source=problem.source)

@@ -95,7 +95,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge the values that reference formulas of foreach operators save."""
+    """Check the values that reference formulas of foreach operators save."""
     seen: set[tuple[DerivativeFormula, str]] = set()
     for problem, detail, formula in foreach_problems(
         entry, model, MatchProblemKind.SAVED_OUTPUT, MatchProblemKind.SAVED_INPUT

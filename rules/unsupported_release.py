@@ -42,7 +42,7 @@ _UNARY = (
 
 
 def _file(*, changed: str, n_changed: int) -> str:
-    """Return a file with an entry for each unary operator, some of them with another signature."""
+    """Make a file with entries for all unary operators, some with another signature."""
     signatures = [changed] * n_changed + ["(Tensor self) -> Tensor"] * (len(_UNARY) - n_changed)
     entries = zip(_UNARY, signatures, strict=True)
     return "".join(f'- name: {name}{signature}\n  self: not_implemented("x")\n' for name, signature in entries)
@@ -73,7 +73,7 @@ INVALID = (
 
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
-    """Report the file once, at the first of the schemas."""
+    """Report the file once, at the first differing schema."""
     if not model.is_of_unsupported_release:
         return
     outdated = model.entries_in(OUTDATED, "")

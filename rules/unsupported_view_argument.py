@@ -78,7 +78,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     if not model.layout.cpp or not all(body.is_resolved for body in entry.bodies):
         return
     for differentiability in model.differentiabilities(entry):
-        # views are written for the default formulas only
+        # only the default formulas are generated for views
         if differentiability.key == DEFAULT and differentiability.is_generated:
             finding = _judge(entry, differentiability)
             if finding is not None:

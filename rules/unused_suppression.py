@@ -94,7 +94,7 @@ INVALID = (
 
 @judges(SuppressionsInUse)
 def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
-    """Find names that suppressed no finding."""
+    """Find names that suppress no finding."""
     source = suppressions.model.source
     for placed in suppressions.placed:
         unused = suppressions.unused_names(placed)

@@ -44,7 +44,7 @@ VALID = (
 )
 
 INVALID = (
-    # another argument is meant, as in the example: the line stays
+    # probably another argument is meant, so the line stays
     Invalid(
         at="2:3-6",
         message='"dim" is of type "int" and never differentiable',

@@ -72,5 +72,5 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.ARGUMENT_COUNT,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the number of arguments of calls."""
+    """Check the number of arguments of calls."""
     yield type_finding(problem)

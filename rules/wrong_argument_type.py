@@ -98,7 +98,7 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.ARGUMENT_TYPE, TypeProblemKind.NO_OVERLOAD))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the arguments of calls."""
+    """Check the arguments of calls."""
     conversion = with_numbers_of_scalars(problem)
     yield (
         type_finding(problem, fix=conversion[1], help=conversion[0])

@@ -59,5 +59,5 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.CONSTRUCTION,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge constructions of objects."""
+    """Check constructions of objects."""
     yield type_finding(problem)

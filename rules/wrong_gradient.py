@@ -66,7 +66,7 @@ VALID = (
 - name: tanh(Tensor self) -> Tensor
   self: grad - grad * (result * result).conj()
 """,
-    # a convention where there is no derivative
+    # a convention, since there is no derivative
     """\
 - name: relu(Tensor self) -> Tensor
   self: at::where(result <= 0, at::zeros({}, self.options()), grad)
@@ -131,7 +131,7 @@ interpolation_mode, padding_mode, align_corners, grad_input_mask)"
         ),
         help="computed with one-element tensors",
     ),
-    # for one element, a prefix sum and a suffix sum are equal
+    # on one element, prefix sum and suffix sum are equal
     Invalid(
         """\
 - name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor

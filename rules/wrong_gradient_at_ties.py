@@ -99,7 +99,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Find the formulas whose parts do not sum to the whole."""
+    """Find the formulas whose gradients do not sum to the whole."""
     for item in judgement_of(model, entry).shares:
         first = item.formulas[0]
         kind = "gradients" if first.is_backward else "tangents"

@@ -43,7 +43,7 @@ VALID = (
 - name: logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
   self: logsumexp_backward(grad, self, result, dim, keepdim)
 """,
-    # the engine sums up what was broadcast
+    # the engine sums over broadcast dimensions
     """\
 - name: atan2(Tensor self, Tensor other) -> Tensor
   self: grad * other / (self * self + other * other)

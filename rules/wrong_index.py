@@ -62,5 +62,5 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.NOT_INDEXABLE, TypeProblemKind.TUPLE_INDEX))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the indices of formulas."""
+    """Check the indices of formulas."""
     yield type_finding(problem)

@@ -71,6 +71,6 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.WRONG_ACCESS,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the member accesses of formulas."""
+    """Check the member accesses of formulas."""
     fix = replaced(problem, 0, 2, ".", safe=True) if refused_text(problem) == "->" else None
     yield type_finding(problem, fix)

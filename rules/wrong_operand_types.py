@@ -98,7 +98,7 @@ INVALID = (
     ),
 )
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the operators of formulas."""
+    """Check the operators of formulas."""
     conversion = with_numbers_of_scalars(problem)
     yield (
         type_finding(problem, fix=conversion[1], help=conversion[0])

@@ -75,7 +75,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         return
     values = counted(len(declared.values), "value")
     for differentiability in model.differentiabilities(entry):
-        # another rule reports formulas next to outputs that are switched off
+        # another rule reports formulas beside switched off outputs
         if differentiability.is_ignored:
             return
         if differentiability.outputs is not None or not differentiability.is_generated:

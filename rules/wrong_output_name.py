@@ -95,7 +95,7 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
     if function is None or formula.role is not Role.FORWARD or formula.says_non_differentiable:
         return
     if function.canonical.name.is_foreach and function.is_inplace:
-        # an entry for an in-place foreach operator is rejected, whatever its keys are
+        # another rule reports entries for in-place foreach operators
         return
     operator = formula.entry.operator
     for name, resolved in formula.resolved_names:

@@ -73,5 +73,5 @@ INVALID = (
 
 @judges(FormulaProblem, kinds=(TypeProblemKind.RESULT,))
 def check(problem: FormulaProblem) -> Iterator[Finding]:
-    """Judge the types of formulas."""
+    """Check the types of formulas."""
     yield type_finding(problem)

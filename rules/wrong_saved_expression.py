@@ -60,11 +60,11 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge the expressions that are evaluated when values are saved."""
+    """Check the expressions that are evaluated to save values."""
     seen: set[tuple[int, str]] = set()
     for problem in model.type_problems(entry):
         evaluation = problem.evaluation
-        # an expression that is wrong at two places is one mistake
+        # report an expression once
         place = (problem.where.start, evaluation.text)
         if evaluation.mode is Mode.SAVE and evaluation.origin is Origin.YAML and place not in seen:
             seen.add(place)

@@ -76,7 +76,7 @@ INVALID = (
         ),
         help="computed with one-element tensors",
     ),
-    # one element is the same in reverse order
+    # one element is its own reversal
     Invalid(
         """\
 - name: flip(Tensor self, int[] dims) -> Tensor
@@ -90,7 +90,7 @@ INVALID = (
         ),
         help="computed with small tensors of distinct elements",
     ),
-    # the padding does not move
+    # padding has a zero tangent
     Invalid(
         """\
 - name: constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor

@@ -62,5 +62,5 @@ INVALID = (
 
 @judges(Model)
 def check(model: Model) -> Iterator[Finding]:
-    """Report the limit that stopped the reader."""
+    """Report the limit at which the reader stopped."""
     return document_findings(model, YamlProblemKind.LIMIT)
