@@ -1,4 +1,4 @@
-"""What several test files share: the files of the installed torch and its operators, and which tests need it."""
+"""Shared fixtures and options: the files and operators of the installed torch, and which tests need them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from derivlint.schema import NativeFunctions, load_index, read_native_functions
 from derivlint.source import SourceFile
 from tests.precompiled import begin, compiler
 
-#: The markers of the tests that ``--light`` leaves out.
+#: The markers of tests that ``--light`` skips.
 HEAVY = ("full", "growth", "long", "tools", "torch")
-#: The markers of files that are run first, in this order, and before the last of them the folders that take longest.
+#: The markers of files to run first, in order; the slowest folders come before the last marker.
 FIRST = ("forks", "long", "tools", "growth")
 SLOW = ("emit", "emit_python", "lsp", "lint", "operators", "safety", "verify")
-#: Folders and files of ``-m quick``: two minutes with what finds most.
+#: The folders and files of ``-m quick``: the most effective tests, in two minutes.
 QUICK = (
     *("analysis", "cpp", "formats", "formula", "graph", "model", "rules", "schema", "slips", "source", "yaml_reader"),
     "cli/test_check.py",
@@ -38,19 +38,19 @@ QUICK = (
 #: The fixtures that need PyTorch.
 FIXTURES = frozenset({"packaged", "precompiled_headers", "toolchain"})
 TESTS = Path(__file__).parent
-#: The modules whose absence ``--light`` accepts.
+#: The modules that ``--light`` does without.
 TORCH = ("numpy", "torch", "torchgen")
 
 
-#: What changes the output of every child on the machine of someone who has it set.
+#: Environment variables of users that change the output of child processes.
 PREFERENCES = ("DERIVLINT_DEBUG", "DERIVLINT_OUTPUT_FORMAT", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Children of tests start as on a machine where no one has set anything."""
+    """Run child processes without the user's environment variables."""
     for name in PREFERENCES:
         os.environ.pop(name, None)
-    # modules read it when they are imported, here and in the workers
+    # read when modules are imported, here and in the workers
     if config.getoption("campaign"):
         os.environ["DERIVLINT_CAMPAIGN"] = "1"
         if config.option.markexpr == "not full":
@@ -68,9 +68,9 @@ def pytest_configure(config: pytest.Config) -> None:
         print_blob=True,
     )
     settings.load_profile("derivlint")
-    # there is a worker for each processor: threads of PyTorch would only wait for each other, and spin
+    # one worker per processor: further threads of PyTorch would only spin
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    # models hold cycles and live long: looking for those that are gone would take a sixth of the time
+    # models have cycles and live long: the default thresholds of the collector take a sixth of the time
     gc.set_threshold(200_000, 50, 100)
 
 
@@ -89,7 +89,7 @@ def is_quick(path: Path) -> bool:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With ``-m quick`` other files are not even imported."""
+    """Skip the import of other files with ``-m quick``."""
     if config.option.markexpr == "quick" and collection_path.suffix == ".py" and not is_quick(collection_path):
         return True
     return None
@@ -99,7 +99,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """With ``--light`` a module that imports PyTorch, itself or by another one, has no tests."""
+    """Collect no tests from modules that import PyTorch, directly or not, with ``--light``."""
     report = yield
     if not collector.config.getoption("light") or report.outcome != "failed":
         return report
@@ -114,10 +114,9 @@ def pytest_make_collect_report(
 # pytest selects by markers in the same hook
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With ``--light`` some tests are left out; without it none, whatever is installed.
+    """Skip heavy tests with ``--light``; without it, skip nothing.
 
-    Files that fork or take long come first: copies of a small process are cheap, and no worker is left with one of them
-    at the end.
+    Files that fork or take long come first: forks of a small process are cheap, and the workers finish together.
     """
     ranks: dict[Path, int] = {}
     for item in items:
@@ -136,7 +135,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Begin to compile PyTorch's headers while the tests that fork run; else one worker would wait for the other."""
+    """Precompile PyTorch's headers while tests that fork run, so that no worker waits."""
     config = session.config
     is_first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"
     needed = any("precompiled_headers" in names_of(item) for item in session.items)
@@ -150,7 +149,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def needs_more(item: pytest.Item) -> bool:
-    """Whether a test needs PyTorch or a tool, or is marked as one that takes long."""
+    """Whether a test needs PyTorch or a tool, or is marked as slow."""
     return not FIXTURES.isdisjoint(names_of(item)) or any(item.get_closest_marker(name) is not None for name in HEAVY)
 
 
@@ -161,14 +160,14 @@ def names_of(item: pytest.Item) -> Sequence[str]:
 
 
 def headers_folder(config: pytest.Config) -> Path | None:
-    """The folder of PyTorch's precompiled headers; None where tests do without."""
+    """The folder of PyTorch's precompiled headers; None if tests do without."""
     if config.getoption("campaign") or config.getoption("light") or sys.platform != "linux" or config.cache is None:
         return None
     return config.cache.mkdir("derivlint-headers")
 
 
 def packaged_folder() -> Path:
-    """The folder of YAML files that the installed torchgen ships."""
+    """The folder of YAML files in the installed torchgen."""
     spec = find_spec("torchgen")
     assert spec is not None, "these tests need PyTorch; --light leaves them out"
     assert spec.origin is not None
@@ -177,18 +176,18 @@ def packaged_folder() -> Path:
 
 @pytest.fixture
 def collector_off() -> Iterator[None]:
-    """Nothing searches for cycles that are gone, as in the language server."""
+    """Disable the cyclic garbage collector, as the language server does."""
     gc.collect()
     gc.disable()
     yield
-    # a session freezes what it keeps
+    # sessions freeze their long-lived objects
     gc.unfreeze()
     gc.enable()
 
 
 @pytest.fixture(scope="session")
 def packaged() -> Path:
-    """The files of the installed PyTorch: what needs it needs this, directly or not."""
+    """The files of the installed PyTorch; tests that need PyTorch request this fixture, directly or not."""
     return packaged_folder()
 
 
@@ -221,7 +220,7 @@ def bundled_natives() -> NativeFunctions:
 
 @pytest.fixture(scope="module")
 def precompiled_headers(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The compiler has PyTorch's headers precompiled, but for campaigns (:mod:`tests.precompiled`)."""
+    """Precompile PyTorch's headers, except for campaigns (:mod:`tests.precompiled`)."""
     with ExitStack() as stack:
         if (folder := headers_folder(request.config)) is not None:
             patch = stack.enter_context(pytest.MonkeyPatch.context())
@@ -231,7 +230,7 @@ def precompiled_headers(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Children take an interrupt, also where the tests are a job in the background, whose shell has it ignored."""
+    """Let children receive SIGINT, which background jobs of a shell ignore."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

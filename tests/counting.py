@@ -1,4 +1,4 @@
-"""Work, counted in calls instead of seconds: the same on every machine, however busy it is."""
+"""Work measured in calls instead of seconds, which is independent of machine and load."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from cProfile import Profile
 
 
 def calls_of(function: Callable[[], object]) -> int:
-    """How many functions, of Python and of C, are called until a function is done."""
+    """Count the calls of Python and C functions during a function."""
     with Profile() as profile:
         function()
     return sum(entry.callcount for entry in profile.getstats())

@@ -1,4 +1,4 @@
-"""Further operators that are not PyTorch's, of kinds that :mod:`tests.own_operators` has not."""
+"""Operators outside PyTorch of the kinds that :mod:`tests.own_operators` lacks."""
 
 FUNCTIONS = """\
 - func: kept::pieces(Tensor x, int n) -> Tensor[]

@@ -2,13 +2,13 @@
 
     python -m tests.history FOLDER [--every 10] [--window 4] [--states 020 040]
 
-FOLDER has a folder for each state, in the order of their names: ``derivatives.yaml``, and the files of operators beside
-it. ``log.tsv`` names for a state its date, its pull request, and whether it is a fix. For each state the findings are
-printed that the state before does not have, and those that are gone; both at the default settings.
+FOLDER has a folder for each state, sorted by name, with ``derivatives.yaml`` and the files of operators. ``log.tsv``
+has the date and pull request of each state, and whether it is a fix. New and removed findings of each state are
+printed, at the default settings.
 
-The check is incremental: while the operators are the same, so are the memos, and in every tenth state the texts of the
-four states before are checked first. There all findings are compared with those of a check from scratch; the exit
-status is 1 if there are differences.
+Checks are incremental: memos are reused while the operators are unchanged. In every tenth state, the texts of the four
+previous states are checked first, and all findings are compared with those of a check from scratch; the exit status is
+1 on differences.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RULES = SETTINGS.selected(load_rules())
 
 
 class Finding(NamedTuple):
-    """A finding without its place, which every edit above it moves."""
+    """A finding without its span, which edits above it move."""
 
     entry: str
     key: str
@@ -48,12 +48,12 @@ class Finding(NamedTuple):
 
 
 class Change(NamedTuple):
-    """The difference between the findings of a state and of the one before.
+    """The difference in findings between a state and the previous one.
 
     Attributes:
         state: the folder of the state.
-        new: the findings that only this state has; all of them in the first one.
-        gone: the findings that only the state before has.
+        new: the findings that only this state has; all findings of the first one.
+        gone: the findings that only the previous state has.
         differences: findings by only one of the incremental check and the check from scratch; None if not compared.
     """
 
@@ -68,8 +68,8 @@ def replayed(states: Sequence[Path], every: int, window: int) -> Iterator[Change
 
     Args:
         states: the folders.
-        every: the number of states from one comparison with a check from scratch to the next, 0 for none.
-        window: the number of earlier texts that are checked before a text that is compared.
+        every: the interval of comparisons with a check from scratch; 0 for none.
+        window: the number of previous texts to check before a comparison.
     """
     before: Counter[Finding] = Counter()
     read_operators, memos = b"", Memos()
@@ -115,14 +115,14 @@ def _check(state: Path, natives: NativeFunctions, memos: Memos | None) -> Checke
 
 
 def log_of(folder: Path) -> Mapping[str, str]:
-    """The columns of ``log.tsv`` by the state; nothing if there is no such file."""
+    """The columns of ``log.tsv`` by state; empty without the file."""
     path = folder / "log.tsv"
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     return {state: " ".join(about.split()) for state, _, about in (line.partition("\t") for line in lines)}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the changes; returns the exit status."""
+    """Print the changes; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--every", type=int, default=10, help="compare every so many states with a check from scratch")

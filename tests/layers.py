@@ -1,7 +1,7 @@
-"""The layers of derivlint, derived from what its packages import.
+"""The layers of derivlint, derived from the imports of its packages.
 
-``python -m tests.layers`` writes the picture into ARCHITECTURE.md. An import that changes it is a decision: the test
-fails until the picture is written again.
+``python -m tests.layers`` writes the picture into ARCHITECTURE.md. The test fails if an import changes it, until the
+picture is rewritten.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WIDTH = 120
 
 
 def folder_of(package: str) -> Path:
-    """Where a package's files are: grammars and rules are at the top of the repository."""
+    """The folder of a package; grammars and rules are at the top of the repository."""
     return REPOSITORY / package if package in ("grammar", "rules") else ROOT / package
 
 
@@ -40,7 +40,7 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
 
 @cache
 def imports(path: Path) -> tuple[tuple[int, str], ...]:
-    """Every import of a file, also inside functions and for type checkers: line and module."""
+    """Yield all imports of a file, line and module, including those in functions and for type checkers."""
     return tuple(_imports(path))
 
 
@@ -51,7 +51,7 @@ def _imports(path: Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, alias.name
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
             yield node.lineno, node.module
-            # what is imported may be a module itself
+            # the imported name may be a module
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
@@ -68,10 +68,10 @@ def package_imports() -> dict[str, set[str]]:
 
 
 def levels(graph: dict[str, set[str]]) -> dict[str, int]:
-    """The level of each node: 1 where it needs no other one, else one above the highest that it needs.
+    """The level of each node: one above the highest node that it needs, 1 if it needs none.
 
     Raises:
-        ValueError: some nodes need each other.
+        ValueError: the graph has a cycle.
     """
     found: dict[str, int] = {}
     while len(found) < len(graph):
@@ -83,7 +83,7 @@ def levels(graph: dict[str, set[str]]) -> dict[str, int]:
 
 
 def module_imports() -> dict[str, set[str]]:
-    """The modules that each module imports, those that only type checkers import as well."""
+    """The modules that each module imports, including imports for type checkers only."""
     modules = {}
     for path in (*ROOT.glob("**/*.py"), *(REPOSITORY / "grammar").glob("*.py"), *(REPOSITORY / "rules").glob("*.py")):
         inside = path.is_relative_to(ROOT)
@@ -92,7 +92,7 @@ def module_imports() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for name, path in modules.items():
         wanted = {item for _, item in imports(path) if item in modules}
-        # "from package import module" is not an import of what the package offers
+        # "from package import module" does not import the package's own names
         inner = {item.rpartition(".")[0] for item in wanted if modules[item].name != "__init__.py"}
         named = {module for _, module in imports(path)}
         found[name] = {
@@ -107,7 +107,7 @@ def _offers(package: str, imported: str, modules: dict[str, Path]) -> bool:
 
 
 def picture() -> str:
-    """The layers, the highest first: each package with what it is for and what it imports."""
+    """The layers, top first: each package with its purpose and its imports."""
     graph = package_imports()
     level = levels(graph)
     lines = []
@@ -125,7 +125,7 @@ def picture() -> str:
 
 
 def with_picture(text: str) -> str:
-    """ARCHITECTURE.md with the present picture."""
+    """The text of ARCHITECTURE.md with the current picture."""
     before, _, rest = text.partition(BEGIN)
     return f"{before}{BEGIN}{picture()}{END}{rest.partition(END)[2]}"
 

@@ -1,4 +1,4 @@
-"""Operators whose gradients are operators without an entry, so that they can be differentiated once."""
+"""Operators whose gradients call operators without an entry, so they can be differentiated only once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators of every kind that are not PyTorch's, with entries, kernels and what has to hold of them."""
+"""Operators outside PyTorch of every kind, with entries, kernels and checks."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_compiled(case):
 def emit(
     language: str, folder: Path, out: str, *more: str, functions: str = FUNCTIONS, derivatives: str = DERIVATIVES
 ) -> str:
-    """What ``derivlint emit`` says of the operators, whose code it writes to ``out`` in a folder."""
+    """Run ``derivlint emit`` on the operators; return its output."""
     (folder / "ops.yaml").write_text(functions, encoding="utf-8")
     (folder / "derivatives.yaml").write_text(derivatives, encoding="utf-8")
     arguments = [str(folder / "derivatives.yaml"), "--torch", "2.13.0", "--native-functions", str(folder / "ops.yaml")]
@@ -216,7 +216,7 @@ def emit(
 
 
 def run_checks(folder: Path, checks: str, wanted: str) -> None:
-    """Run tests in a folder that holds what they import; ``wanted`` is how many pass."""
+    """Run tests in a folder with their imports; ``wanted`` is the number of tests that must pass."""
     (folder / "test_them.py").write_text(checks, encoding="utf-8")
     options = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_them.py")
     assert wanted in warm.run(warm.module, "pytest", *options, folder=str(folder))

@@ -1,7 +1,7 @@
-"""A compiler that finds PyTorch's headers precompiled: reading them takes most of the time of most units.
+"""A compiler wrapper with precompiled PyTorch headers, whose parsing dominates most compilations.
 
-As a script it stands in front of the real compiler. What it compiles is the same, but for headers that a unit forgets;
-campaigns compile without it.
+As a script, it wraps the real compiler. The result is the same, except that missing includes go unnoticed; campaigns
+compile without it.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ HEADERS = (
     "torch/csrc/autograd/FunctionsManual.h", "torch/csrc/autograd/VariableTypeUtils.h",
     "torch/csrc/dynamo/compiled_autograd.h", "torch/library.h",
 )  # fmt: skip
-#: Options that have to be those of the headers; for a unit that is only read they change nothing.
+#: Options that must match those of the headers; they do not affect units that are only parsed.
 FLAGS = ("-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden")
 
 
 def compiler(cache: Path) -> Path:
-    """Return the path of the compiler, whose headers a folder keeps from run to run."""
+    """Return the path of the wrapper; the folder caches headers between runs."""
     from derivlint.compiler.gxx import find_toolchain
     from derivlint.compiler.precompiled import precompiled_header
     from derivlint.source import replace_file
 
     toolchain = find_toolchain()
     lines = "".join(f"#include <{name}>\n" for name in HEADERS)
-    # one of the workers makes it, and the others wait
+    # one worker compiles it, the others wait
     options = precompiled_header(cache / "headers", toolchain, lines, (*FLAGS, "-O0"))
     assert options
     front = cache / "g++"
@@ -49,7 +49,7 @@ def begin(cache: Path) -> subprocess.Popen[bytes]:
 def needs_headers(argument: str) -> bool:
     """Whether an argument is a unit that includes headers of operators.
 
-    Templates that precompiled headers use are instantiated in every unit, for five seconds; those of ``c10`` have few.
+    Each unit instantiates the templates of precompiled headers, which takes five seconds; ``c10`` has few.
     """
     if not argument.endswith(".cpp"):
         return False
@@ -58,7 +58,7 @@ def needs_headers(argument: str) -> bool:
 
 
 def main() -> None:
-    """Run the compiler: with the headers first, where it compiles a unit without optimization and macros of its own."""
+    """Run the compiler, with precompiled headers if the unit has neither optimization nor its own macros."""
     place = sys.argv.index("--")
     path, *options = sys.argv[1:place]
     arguments = sys.argv[place + 1 :]

@@ -1,8 +1,8 @@
-"""Runs of the command without its imports: a server has imported everything, and forks for each of them.
+"""Run the command without its imports: a server has imported everything and forks for each run.
 
-``python -I -S tests/relay.py SOCKET ARGUMENT...`` stands for ``python -m derivlint ARGUMENT...``. It hands its streams,
-folder and variables to the server, and ends when the fork ends, with its status; when it is killed, so is the fork.
-Tests of how a process starts do without.
+``python -I -S tests/relay.py SOCKET ARGUMENT...`` replaces ``python -m derivlint ARGUMENT...``. It passes its streams,
+folder and environment to the server, and exits with the status of the fork; if it is killed, so is the fork. Tests of
+process startup do not use it.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ import os
 import socket
 import sys
 
-#: The length of the message, in bytes, and of the exit status.
+#: The number of bytes of the message length and of the exit status.
 SIZE = 8
 
 
 def main() -> None:
-    """Hand everything over, and wait."""
+    """Pass everything to the server and wait."""
     path, *arguments = sys.argv[1:]
     message = json.dumps([arguments, os.getcwd(), dict(os.environ)]).encode()
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)
         socket.send_fds(connection, [len(message).to_bytes(SIZE, "big")], [0, 1, 2])
         connection.sendall(message)
-        # the pipes end with the fork
+        # close the pipes, which end with the fork
         for number in (0, 1, 2):
             os.close(number)
         status = connection.recv(SIZE)

@@ -1,4 +1,4 @@
-"""The server behind :mod:`tests.relay`, one for each process of tests that starts commands."""
+"""The server for :mod:`tests.relay`, one in each test process that starts commands."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from typing import NoReturn
 from tests.relay import SIZE
 
 RELAY = Path(__file__).with_name("relay.py")
-#: What is imported once, with all modules of the server for editors.
+#: The modules to preload, including all of the language server.
 PRELOADED = ("derivlint.__main__", "derivlint.cli.main", "derivlint.cli.lsp", "derivlint.project.check")
 
 
 def command(*arguments: str) -> tuple[str, ...]:
-    """The program that runs the command with some arguments, for :mod:`subprocess`."""
+    """The command line prefix that runs the command, for :mod:`subprocess`."""
     if sys.platform != "linux":
         return sys.executable, "-m", "derivlint", *arguments
     return sys.executable, "-I", "-S", str(RELAY), _server(), *arguments
@@ -36,8 +36,8 @@ def command(*arguments: str) -> tuple[str, ...]:
 
 @cache
 def _server() -> str:
-    """Start the server, which ends when its standard input does; return the path of its socket."""
-    # paths of sockets are short
+    """Start the server, which exits at the end of its standard input; return the path of its socket."""
+    # socket paths have a short length limit
     path = str(Path(tempfile.mkdtemp(prefix="relay-")) / "socket")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
@@ -61,7 +61,7 @@ def _ended(process: subprocess.Popen[bytes], folder: Path) -> None:
 
 
 def serve(listener: socket.socket) -> None:
-    """Fork for each connection, report how each fork ends, and kill it when its relay is gone."""
+    """Fork for each connection, report the exit status, and kill the fork if its relay exits."""
     for name in PRELOADED:
         importlib.import_module(name)
     package = importlib.import_module("derivlint.lsp")
@@ -73,7 +73,7 @@ def serve(listener: socket.socket) -> None:
     gc.freeze()
     relays: dict[int, socket.socket] = {}
     forks: dict[int, int] = {}
-    #: by the handle of the fork: the handle of its relay
+    #: the relay's handle, by the fork's handle
     ends: dict[int, int] = {}
     while True:
         ready, _, _ = select([0, listener.fileno(), *relays, *ends], [], [])
@@ -93,7 +93,7 @@ def serve(listener: socket.socket) -> None:
                 with suppress(BrokenPipeError), relays.pop(relay) as connection:
                     connection.sendall((code if code >= 0 else 128 - code).to_bytes(SIZE, "big"))
             elif handle in relays:
-                # nothing is sent after the message: the relay is gone
+                # end of file: the relay has exited
                 os.kill(forks[handle], signal.SIGKILL)
 
 

@@ -1,4 +1,4 @@
-"""The runner of click, the same with every version of click that derivlint allows."""
+"""The runner of click, for every supported version of click."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from click.testing import CliRunner
 
 
 def runner() -> CliRunner:
-    """A runner that keeps the two streams apart, which click does without being asked since 8.2."""
+    """A runner with separate streams, which is the default from click 8.2 on."""
     options: dict[str, Any] = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
     return CliRunner(**options)

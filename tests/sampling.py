@@ -1,6 +1,6 @@
-"""Samples for the suite of what a campaign runs as a whole: ``pytest --campaign tests/...``.
+"""Samples for the suite; ``pytest --campaign tests/...`` runs everything.
 
-A sample is the same in every run, and it is taken of what is tested, never of what is asserted.
+Samples are the same in every run; inputs are sampled, never assertions.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import TypeVar
 
 _T = TypeVar("_T")
 
-#: Set by ``pytest --campaign``, in the workers too.
+#: Whether this is a campaign; set by ``pytest --campaign``, in the workers too.
 CAMPAIGN = bool(os.environ.get("DERIVLINT_CAMPAIGN"))
 
 
 def sample(values: Iterable[_T], size: int, *, always: Iterable[_T] = (), seed: int = 0) -> list[_T]:
-    """Return so many of the values, in their order; all of them in a campaign.
+    """Return a sample of the values in order; all values in a campaign.
 
     Args:
-        values: what there is to test.
-        size: how many of them the suite tests, those that are always in it included.
-        always: values that no sample leaves out, since they failed once or since no other is like them.
-        seed: another seed gives another sample.
+        values: the values.
+        size: the size of the sample, including ``always``.
+        always: values in every sample, since they failed once or are unique.
+        seed: the seed of the sample.
     """
     values = list(values)
     if CAMPAIGN or size >= len(values):
@@ -35,5 +35,5 @@ def sample(values: Iterable[_T], size: int, *, always: Iterable[_T] = (), seed: 
 
 
 def examples(count: int) -> int:
-    """Return so many examples of Hypothesis in a campaign, and a third of them in the suite."""
+    """Return this number of Hypothesis examples in a campaign, and a third of it in the suite."""
     return count if CAMPAIGN else count // 3

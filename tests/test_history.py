@@ -34,13 +34,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_what_is_new_and_gone_in_each_state(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """States without a change are left out; the incremental check finds what a check from scratch finds."""
+    """States without changes are omitted; incremental checks agree with checks from scratch."""
     assert main([str(folder), "--every", "1"]) == 0
     assert capsys.readouterr().out == REPLAYED
 
 
 def test_some_states_only(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """They are named by the beginnings of their names."""
+    """States are selected by prefixes of their names."""
     assert main([str(folder), "--states", "003", "003", "--every", "0"]) == 0
     assert capsys.readouterr().out.startswith("1 states: 0 findings new, 0 gone; 0 compared")
 

@@ -1,4 +1,4 @@
-"""The hooks for pre-commit: what they run on, and what pre-commit makes of them in repositories of its users."""
+"""The pre-commit hooks: which files they run on, and how they behave in repositories of users."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ import yaml
 from tests.cli.conftest import SIN
 
 ROOT = Path(__file__).parent.parent
-#: What pip needs to install derivlint.
+#: The files that pip needs to install derivlint.
 SOURCES = (
     *(".pre-commit-hooks.yaml", "LICENSE", "README.md", "THIRD_PARTY.md", "pyproject.toml", "setup.py"),
     *("grammar", "rules", "src"),
 )
-#: What pip says where it reaches no index. Other failures are ours.
+#: Errors of pip without access to an index; other failures are bugs.
 OFFLINE = re.compile(r"connection broken by|Failed to establish a new connection|Temporary failure in name resolution")
 MISTAKE = SIN.replace("self.cos()", "slef.cos()")
 MESSAGE = 'error: "slef" is not declared in a backward formula of "sin" (self) [*] [undefined-name]'
@@ -50,13 +50,13 @@ class Outcome:
 
     @property
     def results(self) -> list[str]:
-        """What pre-commit says of each hook."""
+        """The result of each hook as printed by pre-commit."""
         return re.findall(r"^derivlint[^\n.]*\.+(?:\([^)]*\))?(\w+)$", self.out, re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Repositories:
-    """A repository that has the hooks, and a pre-commit that has installed them."""
+    """A repository with the hooks, and a pre-commit that has installed them."""
 
     hooks: Path
     commit: str
@@ -74,7 +74,7 @@ class Repositories:
                 **environment,
                 "PRE_COMMIT_HOME": str(self.home),
                 "GIT_CONFIG_GLOBAL": os.devnull,
-                # what is installed is used a few times only
+                # the installation is used only a few times
                 "PIP_NO_COMPILE": "1",
                 "TERM": "xterm",
             },
@@ -102,7 +102,7 @@ def configure(folder: Path, repositories: Repositories, hook: str, **options: ob
 
 @pytest.fixture(scope="module")
 def repositories(tmp_path_factory: pytest.TempPathFactory) -> Repositories:
-    """This repository as it is, and the environment that pre-commit makes of it."""
+    """This repository, with the environments that pre-commit creates for it."""
     folder = tmp_path_factory.mktemp("pre-commit")
     hooks = folder / "hooks"
     hooks.mkdir()
@@ -129,7 +129,7 @@ def repositories(tmp_path_factory: pytest.TempPathFactory) -> Repositories:
 
 
 def skip_where_offline(outcome: Outcome) -> None:
-    """The environment of a hook comes from a package index."""
+    """Skip if a hook's environment cannot be installed from a package index."""
     if outcome.status == 0:
         return
     if (found := OFFLINE.search(outcome.out)) is not None:
@@ -140,7 +140,7 @@ def skip_where_offline(outcome: Outcome) -> None:
 
 @pytest.fixture
 def user(tmp_path: Path, repositories: Repositories) -> Path:
-    """The repository of a user who has the hook ``derivlint``."""
+    """The repository of a user with the hook ``derivlint``."""
     folder = tmp_path / "user"
     folder.mkdir()
     git(folder, "init", "-q")
@@ -150,7 +150,7 @@ def user(tmp_path: Path, repositories: Repositories) -> Path:
 
 @pytest.fixture
 def run(user: Path, repositories: Repositories) -> Callable[..., Outcome]:
-    """Write files into the repository of the user, add them, and run the hooks on all of them."""
+    """Add files to the user's repository, and run the hooks on all of them."""
 
     def invoke(files: dict[str, str], *arguments: str) -> Outcome:
         for name, text in files.items():
@@ -229,7 +229,7 @@ def test_excluded_files_are_left_alone_although_pre_commit_names_them(run: Calla
 def test_files_of_other_names_are_those_of_the_configuration(
     run: Callable[..., Outcome], user: Path, repositories: Repositories
 ) -> None:
-    """As the guide for back ends has it: their files trigger the hook, and the configuration says what is checked."""
+    """Files of back ends trigger the hook, and the configuration selects the checked files, as in the guide."""
     configure(user, repositories, "derivlint", files="^config/", pass_filenames=False)
     functions = "custom:\n- func: npu_twice(Tensor self) -> Tensor\n"
     files = {

@@ -1,4 +1,4 @@
-"""The words of comments, docstrings, messages and documentation: those of PyTorch, compilers and linters."""
+"""The vocabulary of comments, docstrings, messages and documentation: that of PyTorch, compilers and linters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-#: What reads as translated, or is a private word, with what to write instead.
+#: Unidiomatic phrases and private terms, with replacements.
 PHRASES = {
     r"(?<!\bthere )\b(?:is|are) no (?!longer\b|more\b|other\b|such\b|better\b|less\b|worse\b)": "is not a",
     r"\btold\b": "reported, known, passed",
@@ -29,16 +29,16 @@ PHRASES = {
     r"\ball the same\b": "nevertheless",
 }
 PATTERN = re.compile("|".join(f"(?:{phrase})" for phrase in PHRASES), re.IGNORECASE)
-#: Code in a formatted string.
+#: Code in an f-string.
 PLACEHOLDER = re.compile(r"\{[^{}]*\}")
-#: Text in Markdown that is quoted from a terminal or a file.
+#: Fenced blocks in Markdown.
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:
-    """The comments and strings of a Python file, or the text of a page, each with the line that it begins on."""
+    """Yield the comments and strings of a Python file, or the text of a page, with line numbers."""
     text = path.read_text(encoding="utf-8")
-    # to read tokens takes long, and hardly a file has a phrase anywhere
+    # tokenizing is slow, and few files contain a phrase
     if PATTERN.search(text) is None:
         return
     if path.suffix != ".py":
@@ -58,7 +58,7 @@ def files() -> Iterator[Path]:
 
 
 def test_comments_messages_and_docs_use_the_words_of_the_field() -> None:
-    """None of the phrases is in them; docs/glossary.md has the words to use."""
+    """No text contains the phrases; docs/glossary.md has the terms to use."""
     found = [
         f"{path.relative_to(ROOT)}:{line + text.count(chr(10), 0, match.start())}: {' '.join(match[0].split())}"
         for path in files()

@@ -1,4 +1,4 @@
-"""The layers: a package imports only packages below it, modules have no cycles, and ARCHITECTURE.md shows how it is."""
+"""The layers: packages import only packages below them, modules have no cycles, and ARCHITECTURE.md is current."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def test_the_layers_are_those_of_the_architecture() -> None:
 
 
 def test_modules_have_no_cycles() -> None:
-    """Also not by imports that only type checkers see."""
+    """Not even by imports for type checkers only."""
     assert levels(module_imports())
 
 
 def test_what_is_shipped_imports_no_tools() -> None:
-    """Nor tests; the wheel has neither."""
+    """Shipped modules import neither tools nor tests, which the wheel lacks."""
     paths = (*ROOT.glob("**/*.py"), *(REPOSITORY / "grammar").glob("*.py"), *(REPOSITORY / "rules").glob("*.py"))
     wrong = [
         f"{path.relative_to(REPOSITORY)}:{line} imports {module}"
@@ -43,7 +43,7 @@ def test_every_package_is_shipped() -> None:
 
 
 def test_no_class_has_the_name_of_another() -> None:
-    """``Entry`` is in generated modules, too, as a name of ``derivlint.functional``."""
+    """Generated modules also use ``Entry``, as a name of ``derivlint.functional``."""
     names = Counter(
         node.name
         for folder in (ROOT, REPOSITORY / "rules")
@@ -77,7 +77,7 @@ def test_judgement_is_by_trees_not_by_regular_expressions() -> None:
 
 
 def test_every_exported_name_exists(pytestconfig: pytest.Config) -> None:
-    """Names are imported when they are used first; a module that moved leaves its name behind."""
+    """Lazy exports are resolved on use, so a moved module could leave its name behind."""
     modules = []
     for item in walk_packages(derivlint.__path__, "derivlint."):
         if "__main__" in item.name:

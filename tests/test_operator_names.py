@@ -1,8 +1,8 @@
-"""What is known of operators and helpers by their names is in the operator book: other code does not name them.
+"""Facts about operators and helpers by name are in the operator book: other code does not contain their names.
 
-What counts is a string that is the whole name of an operator or helper of a bundled release, or has it among its words
-where it is split into words, or is made of such names for the most part. Documentation, and the cases that rules are
-tested with, are aside; so is the name in ``builder.call("mul", ...)``, which adds a call of that operator to a graph.
+A string counts if it is the name of an operator or helper in a bundled release, is split into words that contain one,
+or consists mostly of such names. Documentation and cases of rules do not count, nor does the name in
+``builder.call("mul", ...)``, which adds a call to a graph.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from derivlint.operators.history import bundled_versions, load_release
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SOURCES = REPOSITORY / "src" / "derivlint"
-#: How names end that mean the same operator: in place, with symbolic sizes, with outputs to write to.
+#: The suffixes of other forms of an operator: in-place, symbolic sizes, out arguments.
 ENDINGS = ("_", "_symint", "_out")
 
-#: Names of operators that are other words as well, and what they are then.
+#: Names of operators that have other meanings, with the meaning.
 WORDS = {
     "English": """
         alias all and any complex data empty equal fix index minimum mode negative nonzero or random range select set
@@ -38,7 +38,7 @@ WORDS = {
 #: All names of a file or folder.
 ALL = ""
 PRIMITIVES = "implements primitives for one interpreter: under the name of each is its code"
-#: Where else names stand: the names, and the reason.
+#: The exceptions by file: names and reason.
 EXCEPTIONS = {
     "src/derivlint/functional": (ALL, PRIMITIVES),
     "src/derivlint/analysis/scalar_evaluation": (ALL, PRIMITIVES),
@@ -97,7 +97,7 @@ EXCEPTIONS = {
 
 @cache
 def names() -> frozenset[str]:
-    """The names of all bundled operators and helpers, as they are written anywhere."""
+    """The names of all bundled operators and helpers, in every form."""
     found: set[str] = set()
     for version in bundled_versions():
         natives = load_release(version)
@@ -115,7 +115,7 @@ def named(text: str) -> bool:
 
 
 def literals(tree: ast.Module) -> Iterator[str]:
-    """The strings of a module that are not documentation, cases or calls in a graph."""
+    """The strings of a module other than documentation, cases, and calls in a graph."""
     aside = {id(node) for each in (documentation(tree), cases(tree), calls(tree)) for node in each}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
@@ -134,18 +134,18 @@ def literals(tree: ast.Module) -> Iterator[str]:
 
 
 def table(text: str) -> list[str]:
-    """The names in a text that is a table of names, with numbers or other words between them; none in a sentence."""
+    """The names in a text that is a table of names, possibly with other words; empty for sentences."""
     found = [word for word in re.split(r"[\s:,;|=()\[\]]+", text) if word and not word.isdigit()]
     return found if (count := sum(map(named, found))) > 3 and 2 * count > len(found) else []
 
 
 def documentation(tree: ast.Module) -> Iterator[ast.AST]:
-    """Strings that are statements."""
+    """The strings that are statements."""
     return (node.value for node in ast.walk(tree) if isinstance(node, ast.Expr))
 
 
 def cases(tree: ast.Module) -> Iterator[ast.AST]:
-    """What the cases of a rule are made of: VALID and INVALID, and what only they use of the module."""
+    """The nodes of a rule's cases: VALID and INVALID, and definitions that only they use."""
     defined: dict[str, list[ast.stmt]] = {}
     for statement in tree.body:
         targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
@@ -162,7 +162,7 @@ def cases(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def used_by(defined: dict[str, list[ast.stmt]], names: list[str]) -> set[str]:
-    """The names of a module that the definitions of others use, and those themselves."""
+    """The names that definitions of other names use, and these names."""
     found: set[str] = set()
     while names:
         name = names.pop()
@@ -174,7 +174,7 @@ def used_by(defined: dict[str, list[ast.stmt]], names: list[str]) -> set[str]:
 
 
 def calls(tree: ast.Module) -> Iterator[ast.AST]:
-    """The names of operators of which calls are added to a graph."""
+    """The nodes with names of operators whose calls are added to a graph."""
     methods = ("call", "node", "tensor")
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods:
@@ -184,7 +184,7 @@ def calls(tree: ast.Module) -> Iterator[ast.AST]:
 
 @cache
 def literal_names() -> frozenset[tuple[str, str]]:
-    """The files with the names of operators and helpers in them, but for words that mean something else."""
+    """The files with names of operators and helpers, except words with another meaning."""
     words = {word for group in WORDS.values() for word in group.split()}
     paths = [*SOURCES.rglob("*.py"), *(REPOSITORY / "rules").glob("*.py")]
     return frozenset(
@@ -197,7 +197,7 @@ def literal_names() -> frozenset[tuple[str, str]]:
 
 
 def excepted(path: str, name: str) -> Iterator[tuple[str, str]]:
-    """The exceptions that a name in a file falls under."""
+    """The exceptions that apply to a name in a file."""
     for place, (allowed, _) in EXCEPTIONS.items():
         if path == place or path.startswith(f"{place}/"):
             if allowed == ALL:

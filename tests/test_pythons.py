@@ -1,4 +1,4 @@
-"""What ``.ci/pythons.py`` finds on a machine, and which versions it calls the lowest."""
+"""Which interpreters ``.ci/pythons.py`` finds, and which versions it considers the lowest."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Whatever the input is, there is a diagnostic and an exit status: no traceback, no hang, nothing executed.
+"""Every input gives a diagnostic and an exit status: no traceback, no hang, no execution.
 
-The command runs as people run it; an exception that reaches the top is an exit status of 3 or a failing test. Texts are
-made from the pieces that files really hold, since noise alone never gets past the YAML reader.
+The command runs as for users; an unhandled exception is an exit status of 3 or a failing test. Texts are composed of
+real pieces, since random text never gets past the YAML reader.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.sampling import CAMPAIGN
 pytestmark = pytest.mark.long
 
 ENTRY = "- name: sin(Tensor self) -> Tensor\n  self: "
-#: The same examples in every run, and no limit for one of them: the machines of CI are slow at times.
+#: Deterministic examples without deadline, since CI machines may be slow.
 STABLE = settings(
     max_examples=1_000 if CAMPAIGN else 20,
     derandomize=True,
@@ -92,7 +92,7 @@ def in_utf16(data: bytes) -> bytes:
 
 
 def mixed(whole: list[str], pieces: list[str], size: int = 12) -> st.SearchStrategy[str]:
-    """Texts of good parts and of pieces that break them."""
+    """Texts of valid parts, with pieces that break them."""
     piece = st.one_of(st.sampled_from(pieces), st.sampled_from(whole), st.text(max_size=3))
     return st.lists(piece, max_size=size).map("".join)
 
@@ -200,7 +200,7 @@ def test_odd_yaml_is_reported_and_not_executed(tmp_path: Path, monkeypatch: pyte
 
 
 def derivlint(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """A process of its own, which is killed where it hangs, with as much memory as is decent."""
+    """A separate process with a time and memory limit."""
 
     def limited() -> None:
         import resource
@@ -249,7 +249,7 @@ def test_other_encodings_are_reported(encoding: str) -> None:
 
 
 def silly_rule(name: str, fix: Fix) -> Rule:
-    """A rule that finds something in each formula, with a fix that may not be."""
+    """A rule with a finding in each formula, with a possibly invalid fix."""
 
     def check(formula: DerivativeFormula) -> list[Finding]:
         return [Finding(formula.key_span, "a finding", fix=fix)]

@@ -1,6 +1,6 @@
-"""Processes that have imported PyTorch already, which takes seconds: forks of a server that has done nothing else.
+"""Processes with PyTorch preloaded, which takes seconds: forks of a server that has only imported it.
 
-Tests of how processes start do without.
+Tests of process startup do not use it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 from derivlint.compiler.children import NEUTRAL, quoted
 
-#: What the server imports.
+#: The modules that the server imports.
 PRELOADED = ["torch", "torch.autograd.forward_ad", "derivlint.verify.processes.server", "derivlint.model"]
 
 
@@ -39,10 +39,10 @@ def _become(
     environment: Mapping[str, str],
     streams: tuple[Connection, Connection, Connection],
 ) -> None:
-    """Run a function in place of all that the fork was, with the streams, folder and variables of a new process."""
+    """Run a function in place of the forked test process, with streams, folder and environment of a new process."""
     status = 1
     try:
-        # what ends the process ends it without a report among those of the tests
+        # a crash of the process should not be reported among the tests'
         faulthandler.disable()
         os.setsid()
         for number, stream in enumerate(streams):
@@ -72,7 +72,7 @@ def _become(
 def _start(
     function: Callable[..., None], arguments: tuple[Any, ...], folder: str, streams: tuple[int, int, int]
 ) -> ForkServerProcess:
-    """Start a process; the file descriptors are closed here."""
+    """Start a process, and close the file descriptors here."""
     ends = tuple(Connection(number) for number in streams)
     process = _context().Process(
         target=_become, args=(function, arguments, folder, dict(os.environ), ends), daemon=True
@@ -90,7 +90,7 @@ def _module_main(module: str, arguments: tuple[str, ...]) -> None:
 
 
 class WarmChild:
-    """In place of ``PythonChild``: a module runs in a fork of the server."""
+    """A replacement for ``PythonChild`` that runs a module in a fork of the server."""
 
     def __init__(self, module: str, *arguments: str) -> None:
         self._stderr = os.memfd_create("stderr")
@@ -104,8 +104,8 @@ class WarmChild:
         return quoted(os.pread(self._stderr, 4096, 0))
 
     def end(self) -> int:
-        """End it."""
-        # it may not have its own group yet
+        """Kill it."""
+        # it may not have its own process group yet
         for kill in (os.killpg, os.kill):
             with suppress(ProcessLookupError):
                 kill(self.process.pid, signal.SIGKILL)
@@ -118,7 +118,7 @@ class WarmChild:
 
 
 class _Process:
-    """As much of :class:`subprocess.Popen` as ``derivlint.verify`` uses."""
+    """The part of :class:`subprocess.Popen` that ``derivlint.verify`` uses."""
 
     def __init__(self, process: ForkServerProcess, stdin: Any, stdout: Any) -> None:
         self._process = process
@@ -126,7 +126,7 @@ class _Process:
         self.stdin, self.stdout = stdin, stdout
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end."""
+        """Wait for its exit."""
         self._process.join(timeout)
         if self._process.exitcode is None:
             raise subprocess.TimeoutExpired("child", timeout or 0.0)
