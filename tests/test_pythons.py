@@ -1,4 +1,4 @@
-"""Which interpreters ``.ci/pythons.py`` finds, and which versions it considers the lowest."""
+"""The interpreters that ``.ci/pythons.py`` finds, and the versions that it considers the lowest."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def declaring_sibling(model: Model, entry: Entry, argument: str, *, without_own:
         model: the file.
         entry: the entry without a key for the argument.
         argument: the name of the argument.
-        without_own: whether an entry that declares no argument has siblings.
+        without_own: whether to look for siblings even if the entry declares no argument.
     """
     if entry.function is None:
         return None

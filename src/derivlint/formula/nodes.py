@@ -460,7 +460,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def unparenthesized(node: Expr) -> Expr:
-    """The expression without parentheses around the whole of it."""
+    """The expression without its outer parentheses."""
     while isinstance(node, Parenthesized):
         node = node.inner
     return node

@@ -5,7 +5,7 @@ rule
 finding, diagnostic
     The result of a check, and its form in output formats (``diagnostic``).
 precedence
-    Which findings are dropped because they follow from others (``engine.precedence``).
+    The order of rules by which findings that follow from others are dropped (``engine.precedence``).
 analysis depth
     The level of analysis that a rule needs, and that an entry allows (``engine.depth``).
 suppression

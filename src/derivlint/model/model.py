@@ -217,7 +217,7 @@ class Model(Answers):
         return next(candidates, None)
 
     def differentiabilities_of(self, body: DispatchBody) -> tuple[Differentiability, ...]:
-        """The differentiability of every function with these formulas."""
+        """The differentiability of each function to which these formulas apply."""
         return self._by_dispatch_key(body.entry).get(body.key, ())
 
     @query

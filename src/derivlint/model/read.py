@@ -185,7 +185,7 @@ def _misnamed(pairs: dict[str, Pair]) -> Scalar | None:
 def _first_of_each(mapping: Mapping, problems: list[FormProblem], until: str | None = None) -> dict[str, Pair]:
     """The pairs by key; the first of repeated keys counts.
 
-    A second ``until`` begins an entry whose ``- `` is missing, so the remaining pairs are ignored.
+    A repeated key ``until`` begins an entry whose ``- `` is missing: it and all later pairs are ignored.
     """
     pairs: dict[str, Pair] = {}
     for pair in mapping.pairs:
