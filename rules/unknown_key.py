@@ -149,7 +149,8 @@ def _unknown(formula: DerivativeFormula, name: KeyName, function: EntryFunction)
             help='put it next to "dispatch"; it holds for all dispatch keys',
         )
     message = f'{quoted(name.text)} is not an argument or output of "{formula.entry.operator}"'
-    candidates = {*function.tensor_arguments, *function.output_names} - formula.body.keys_with.keys()
+    written = formula.body.keys_with
+    candidates = {name for name in (*function.tensor_arguments, *function.output_names) if name not in written}
     if len(formula.names) == 1 and formula.body.key_node is None:
         candidates.update(ENTRY_KEYS)
     near = closest(name.text, candidates)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -90,9 +91,10 @@ class FixCheck:
         self._formulas = formulas
         self._starts = [span.start for span, _ in formulas]
         # names in a key may be a guess, but schemas are as PyTorch declares them
-        self._names = [formula.key_span for formula in entry.formulas]
+        names = [formula.key_span for formula in entry.formulas]
         if entry.name is not None:
-            self._names.append(entry.place_in(entry.name, 0, max(entry.name.value.find("("), 0)))
+            names.append(entry.place_in(entry.name, 0, max(entry.name.value.find("("), 0)))
+        self._names = sorted(names)
 
     def chosen(self, alternatives: Sequence[Sequence[Fix]]) -> list[Fix | None]:
         """Return the only sound fix of each group of alternatives, or None."""
@@ -165,9 +167,9 @@ class FixCheck:
         return places
 
     def _touches_names(self, fix: Fix) -> bool:
-        return any(
-            name.start <= edit.span.end and edit.span.start < name.end for edit in fix.edits for name in self._names
-        )
+        # names do not overlap: only the last one before the end of an edit can reach into it
+        before = ((edit, bisect_right(self._names, edit.span.end, key=attrgetter("start"))) for edit in fix.edits)
+        return any(at and edit.span.start < self._names[at - 1].end for edit, at in before)
 
     def _problems(self, text: str) -> Counter[Unsound] | None:
         """Return the problems of the formulas of an entry, or None if the text is not one entry."""
