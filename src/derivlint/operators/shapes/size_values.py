@@ -88,7 +88,8 @@ def numbers_of(value: Value, count: int | None = None) -> tuple[int, ...]:
     if type(numbers) is tuple and len(numbers) == 1 and type(numbers[0]) is tuple:
         # "{{1, 1}}" in C++
         (numbers,) = numbers
-    if type(numbers) is not tuple:
+    # a number times a tuple would repeat it
+    if type(numbers) is not tuple or tuple in map(type, numbers):
         raise SizesError
     if count is not None and len(numbers) == 1:
         return numbers * count
