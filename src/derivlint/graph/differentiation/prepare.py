@@ -132,6 +132,9 @@ class PreparedGraph:
             result = self.entries.decompose(builder, arguments.function, arguments)
             builder.origin = None
             values = [builder.value(item) for item in (result if isinstance(result, list) else [result])]
+        if len(values) != len(node.outputs):
+            name = arguments.function.name
+            raise GraphError(f'the definition of "{name}" has {len(values)} of its {len(node.outputs)} outputs')
         for inner in fresh.nodes:
             self._node(builder, inner, level + 1)
         self._same.update(zip(node.outputs, (self._same.get(value, value) for value in values), strict=True))
