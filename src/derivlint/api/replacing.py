@@ -22,14 +22,14 @@ from derivlint.lint.engine.run import SUPPRESSIONS, Checker
 from derivlint.model import Entry, Model, called_functions, entry_names
 from derivlint.operators.detection import detected_release
 from derivlint.project.caching.cache import cache_folder
-from derivlint.project.errors import InputError
+from derivlint.project.errors import InputError, read_file
 from derivlint.project.loading import Loaded, require_names
 from derivlint.rules import load_rules
 from derivlint.runtime.build import BuildError, build
 from derivlint.runtime.manifest import ManifestError
 from derivlint.schema import installed_torch
 from derivlint.schema.native_function import DEFAULT_NAMESPACE as ATEN
-from derivlint.source import SourceError, SourceFile, delete_oldest, locked
+from derivlint.source import SourceFile, delete_oldest, locked
 
 #: The cache folder of the code and the libraries; each folder in it is named by a digest of the code.
 FOLDER = "run"
@@ -94,10 +94,7 @@ def stock_source() -> SourceFile:
     torch = installed_torch()
     if torch is None or torch.derivatives is None:
         raise InputError("no PyTorch with a derivatives.yaml is installed; name the operators to replace with --ops")
-    try:
-        return SourceFile.read(torch.derivatives)
-    except SourceError as error:
-        raise InputError(str(error)) from error
+    return read_file(torch.derivatives)
 
 
 def parts_to_replace(model: Model, names: tuple[str, ...]) -> list[OperatorGroup]:

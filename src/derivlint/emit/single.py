@@ -20,7 +20,7 @@ def stamped(text: str) -> bytes:
 
 
 def is_ours(data: bytes) -> bool:
-    """Whether derivlint wrote the contents of a file, without changes since."""
+    """Whether a file has the contents that derivlint wrote."""
     match = _LAST.search(data)
     return match is not None and digest_of(data[: match.start()]) == match[1].decode()
 

@@ -225,7 +225,7 @@ async def read_message(reader: asyncio.StreamReader) -> object:
     Raises:
         EOFError: at the end of the input.
         MalformedError: the message is not JSON.
-        WireError: its end is unknown.
+        WireError: the end of the message is unknown.
     """
     length: int | None = None
     while True:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from derivlint.project.caching.cache import Row, cached
-from derivlint.project.errors import InputError
-from derivlint.source import SourceError, SourceFile, Span
+from derivlint.project.errors import read_file
+from derivlint.source import SourceFile, Span
 
 if TYPE_CHECKING:
     # reading results from the cache needs no schemas
@@ -74,10 +74,7 @@ def read_headers(paths: Sequence[Path], use_cache: bool) -> list[Header]:
 
     headers: list[Header] = []
     for path in paths:
-        try:
-            source = SourceFile.read(path)
-        except SourceError as error:
-            raise InputError(str(error)) from error
+        source = read_file(path)
         read = partial(_reading, source)
         declarations, listed = cached("header", source.text.encode(), read, shape=_READING, use_cache=use_cache)
         if not all(0 <= start <= end <= len(source.text) for _, start, end, *_ in listed):

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from derivlint.lint.wording import quoted_list
 from derivlint.project.caching.cache import Row, cached
 from derivlint.project.caching.functions_on_disk import read_functions
-from derivlint.project.errors import InputError
+from derivlint.project.errors import InputError, read_file
 from derivlint.project.globs import expanded
 from derivlint.project.headers import MANUAL, Header, read_bodies, read_headers, with_headers
 from derivlint.project.operator_files import (
@@ -390,7 +390,7 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
         replace(header, problems=()) if path in operators.foreign else header
         for path, header in zip(operators.headers, read_headers(operators.headers, use_cache), strict=True)
     ]
-    helpers = _helper_source(operators)
+    helpers = read_file(operators.bodies) if operators.bodies is not None else None
 
     @cache
     def bodies() -> HelperBodies | None:
@@ -400,11 +400,8 @@ def load_operators(operators: Operators, use_cache: bool = True) -> LoadedOperat
     if operators.bundled and not operators.native_functions:
         alone = with_headers(_load_index(operators.version), None, own).with_bodies(bodies)
         return LoadedOperators(alone, _texts(own, helpers))
-    try:
-        sources = tuple(SourceFile.read(path) for path in operators.native_functions)
-        tags = SourceFile.read(operators.tags) if operators.tags is not None else None
-    except SourceError as error:
-        raise InputError(str(error)) from error
+    sources = tuple(map(read_file, operators.native_functions))
+    tags = read_file(operators.tags) if operators.tags is not None else None
     names = {path: namespace_of(Path(path).name) for path in (source.path for source in sources)}
     namespaces = {path: name for path, name in names.items() if name is not None}
     read = read_functions(sources, tags, namespaces, use_cache)
@@ -520,10 +517,7 @@ def _generator_lists(files: Sequence[Path], use_cache: bool) -> Mapping[str, Seq
     """
     if not files:
         return None
-    try:
-        texts = {path.stem: SourceFile.read(path).text for path in files}
-    except SourceError as error:
-        raise InputError(str(error)) from error
+    texts = {path.stem: read_file(path).text for path in files}
 
     def lists() -> Mapping[str, Sequence[str]]:
         from derivlint.operators.extraction import extract
@@ -535,18 +529,6 @@ def _generator_lists(files: Sequence[Path], use_cache: bool) -> Mapping[str, Seq
         "generators", material, lists, shape={"*": [str]}, use_cache=use_cache
     )
     return generator_lists
-
-
-def _helper_source(operators: Operators) -> SourceFile | None:
-    """Return the text of the source with the bodies of functions.
-
-    Raises:
-        InputError: the source cannot be read.
-    """
-    try:
-        return SourceFile.read(operators.bodies) if operators.bodies is not None else None
-    except SourceError as error:
-        raise InputError(str(error)) from error
 
 
 def _texts(headers: Iterable[Header], helpers: SourceFile | None) -> tuple[SourceFile, ...]:

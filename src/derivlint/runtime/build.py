@@ -251,7 +251,7 @@ def _make_private(place: Path) -> None:
     """Create the build folder, private to this user, since its libraries are loaded.
 
     Raises:
-        BuildError: others can write to it.
+        BuildError: other users can write to the folder.
         OSError: the folder cannot be created.
     """
     place.parent.mkdir(parents=True, exist_ok=True)

@@ -52,7 +52,7 @@ def functions_of_base(functions: Sequence[FormulaFunction], base: Base, helpers:
     Args:
         functions: the checked functions.
         base: the base.
-        helpers: their FunctionsManual; if the base has another one, no function is shared.
+        helpers: the FunctionsManual of the checked functions; with another one, the base shares no function.
     """
     by_operator: dict[str, list[FormulaFunction]] = {}
     for function in functions:

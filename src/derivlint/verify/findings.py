@@ -33,7 +33,8 @@ class JudgedFinding(Struct, frozen=True):
     """A finding with its verdict.
 
     Attributes:
-        diagnostic: the finding. One that is gone is at the formula that replaced the original one, or at its entry.
+        diagnostic: the finding. A finding that is gone is reported at the formula in place of the wrong one, or at the
+            entry.
         verdict: the verdict, or None without an earlier version.
         failure: the message of the checking process; empty for findings made without running a formula.
     """

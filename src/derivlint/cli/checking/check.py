@@ -129,7 +129,7 @@ def require_harmless(
     """Reject options that would compile or write files of an untrusted repository.
 
     Raises:
-        InputError: an option does, or a path leads out of the repository.
+        InputError: there is such an option, or a path leads out of the repository.
     """
     parameters = context.params
     is_set = {

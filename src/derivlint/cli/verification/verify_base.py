@@ -9,12 +9,12 @@ from derivlint.emit.files import FilesError
 from derivlint.lint.changes import changed_entries
 from derivlint.model import Model
 from derivlint.project.check import model_of
-from derivlint.project.errors import InputError
-from derivlint.project.files import STDIN, read_source
+from derivlint.project.errors import InputError, read_file
+from derivlint.project.files import STDIN
 from derivlint.project.git import MERGE_BASE, Revision
 from derivlint.project.loading import Loaded
 from derivlint.schema import installed_torch
-from derivlint.source import SourceError, SourceFile
+from derivlint.source import SourceFile
 from derivlint.verify.base import Base
 from derivlint.verify.code.functions import list_operators
 
@@ -45,7 +45,7 @@ def base_of(
         InputError: the requested base does not exist, or there is no repository and no default.
     """
     if against is not None:
-        return _base(loaded, _read(against), str(against))
+        return _base(loaded, read_file(against), str(against))
     path = Path(loaded.source.path).resolve()
     try:
         if loaded.source.path == STDIN:
@@ -63,7 +63,7 @@ def base_of(
     torch = installed_torch()
     if torch is None or torch.derivatives is None or torch.derivatives.resolve() == path:
         return None
-    return _base(loaded, _read(torch.derivatives), "the installed PyTorch")
+    return _base(loaded, read_file(torch.derivatives), "the installed PyTorch")
 
 
 def _merge_base(folder: Path) -> Revision:
@@ -118,10 +118,3 @@ def _helpers_of(revision: Revision, path: Path | None) -> Helpers | None:
         return None
     header = revision.text_of(path.with_suffix(".h"))
     return Helpers(source.decode("utf-8", "replace"), None if header is None else header.decode("utf-8", "replace"))
-
-
-def _read(path: Path) -> SourceFile:
-    try:
-        return read_source(str(path), None)
-    except SourceError as error:
-        raise InputError(str(error)) from error

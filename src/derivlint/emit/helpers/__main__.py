@@ -12,7 +12,7 @@ from derivlint.source import visible_line
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the assembler file; returns 1 if a function is not found."""
+    """Write the assembler file; return 1 if a function is not found."""
     parser = argparse.ArgumentParser(prog="python -m derivlint.emit.helpers", description=__doc__)
     parser.add_argument("--library", type=Path, required=True, help="the libtorch_cpu.so of the wheel")
     parser.add_argument("--out", type=Path, required=True, help="the assembler file")

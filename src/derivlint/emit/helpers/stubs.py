@@ -31,7 +31,7 @@ class Unresolved(Struct, frozen=True):
 
     Attributes:
         symbols: hidden functions and variables of the library.
-        missing: names that it lacks, or has more than once.
+        missing: names that the library lacks, or has more than once.
     """
 
     symbols: tuple[LibrarySymbol, ...]

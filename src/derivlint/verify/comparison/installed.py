@@ -1,8 +1,8 @@
 """The derivatives of the installed PyTorch, as the reference where finite differences prove nothing.
 
-At a kink it is a convention which subgradient a formula gives: another one is not an error, but the author of an edit
-should know that the convention changed. NaN in place of a number is an error. And if a formula raises at an unusual
-input, it is an error only if the earlier formula did not.
+At a kink, any subgradient is right, and the choice is a convention: another one is reported, but not as an error, since
+the author of an edit should know that the convention changed. NaN in place of a number is an error. A formula that
+raises at an unusual input is an error only if the earlier formula did not.
 """
 
 from __future__ import annotations

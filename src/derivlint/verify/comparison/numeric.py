@@ -222,7 +222,7 @@ class OperatorAtPoint:
     def pull_back(
         self, of: FunctionSpec, called: CallResult, gradients: Sequence[Any], needs: Sequence[bool]
     ) -> list[Any]:
-        """Evaluate a backward formula; returns one gradient for each tensor of its targets.
+        """Evaluate a backward formula, and return one gradient for each tensor of its targets.
 
         Raises:
             WriteError: the formula writes to its inputs.

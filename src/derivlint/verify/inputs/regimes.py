@@ -76,7 +76,7 @@ def regimes(
 
 
 def _all(point: SamplePoint, change: Callable[[Any], Any], label: str) -> Iterator[SamplePoint]:
-    """Change all plain tensors, including those in lists; yields nothing if the change has no effect."""
+    """Change all plain tensors, including those in lists; yield nothing if the change has no effect."""
 
     def changed(value: Any) -> Any:
         if isinstance(value, list):

@@ -293,7 +293,7 @@ def check_or_report_error(functions: list[FunctionSpec], work: CheckContext, to:
 
 
 def limit_processor_time(seconds: float) -> None:
-    """Limit the further processor time of this process; a signal ends it after that."""
+    """Limit the remaining processor time of this process, in seconds; a signal ends a process that exceeds it."""
     _, hard_limit = resource.getrlimit(resource.RLIMIT_CPU)
     limit = ceil(time.process_time() + seconds)
     resource.setrlimit(
