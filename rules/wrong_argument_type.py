@@ -64,6 +64,14 @@ INVALID = (
     ),
     Invalid(
         """\
+- name: floor(Tensor self) -> Tensor
+  self: std::real(grad * 0)
+""",
+        at="2:9-27",
+        message='argument 1 ("x") of "real" is of type "Tensor", expected "double" or "complex<double>"',
+    ),
+    Invalid(
+        """\
 - name: abs(Tensor self) -> Tensor
   self: handle_r_to_c(grad, self.scalar_type())
 """,
