@@ -3,7 +3,8 @@
 ## What it detects
 A backward formula whose value cannot have the sizes of the input that it is for, nor be summed to them: a reduced
 dimension is missing, there is one too many, or two are exchanged. The formula is evaluated over the sizes of tensors
-only, for a few arguments that the operator takes, with a different prime for the size of each dimension.
+only, for a few arguments that the operator takes, with a different prime for the size of each dimension. One tensor for
+a list of tensors is reported, too.
 
 ## Why it is bad
 The engine raises in the backward pass. Where sizes happen to agree, the gradient is silently wrong.
@@ -28,11 +29,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis import analyses_of
+from derivlint.analysis.differentiability.operators import is_refusal
 from derivlint.analysis.shapes.compare import ShapeProblem
+from derivlint.cpp.cpp_type import TENSOR
+from derivlint.cpp.expressions.consumer import Use
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import WRONG_SIZES
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.shape_wording import size_findings
+from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
 META = RuleMeta(severity=Severity.ERROR, group="shapes", yields_to=WRONG_SIZES, reads=AnalysisDepth.SEMANTICS)
@@ -74,10 +80,33 @@ INVALID = (
         message='the gradient of "self" has sizes [3, 2], but "self" has [2, 3] at mat2.sizes() = [3, 5]',
         help="autograd raises an error unless a gradient can be summed to the sizes of its input",
     ),
+    Invalid(
+        """\
+- name: cat(Tensor[] tensors, int dim=0) -> Tensor
+  tensors: grad
+""",
+        at="2:12-16",
+        message='the gradient of the list "tensors" is one tensor',
+        help="return a list with a gradient for each of its tensors",
+    ),
 )
 
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the backward formulas whose sizes do not fit their inputs."""
-    return size_findings(entry, model, ShapeProblem.GRADIENT)
+    yield from size_findings(entry, model, ShapeProblem.GRADIENT)
+    for formula in analyses_of(model).formulas(entry):
+        if (
+            not formula.is_backward
+            or is_refusal(formula.tree)
+            or formula.evaluation.consumer.use is Use.ELEMENT_GRADIENT
+        ):
+            continue
+        result = formula.type_of(formula.tree)
+        types = result.arguments if result.head == "tuple" else (result,)
+        for (name, resolved), type in zip(formula.written.resolved_names, types, strict=False):
+            if type is TENSOR and resolved.argument is not None and resolved.argument.is_tensor_list:
+                message = f"the gradient of the list {quoted(name.text)} is one tensor"
+                help = "return a list with a gradient for each of its tensors"
+                yield Finding(formula.written.value_span, message, help=help, at=formula.written)
