@@ -4,7 +4,7 @@
 A backward formula, or one of the values that it returns, that is not zero and does not depend on any output gradient.
 Exempt are "zeros_like" and other zeros, undefined tensors such as "Tensor()", "not_implemented" and helpers that raise
 an error. Using only the sizes, the type or the presence of a gradient ("zeros_like(grad)", "grad.defined()") does not
-count.
+count, nor does passing a gradient on where a condition has found that it is undefined.
 
 ## Why it is bad
 A backward formula multiplies the gradient of the output by a Jacobian. Without it, the result does not depend on the
@@ -35,11 +35,12 @@ from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.linearity import without_seed
+from derivlint.analysis.dependence.undefined_tensors import undefined_reads
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.degree_wording import shown
-from derivlint.lint.wording import quoted_list
+from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -100,6 +101,15 @@ std::tuple<Tensor, Tensor, Tensor>()'
         message='the gradient of "input", "weight" and "bias" does not depend on the gradient of an output',
         help='multiply by the gradient of the output, "grad", or pass it to the helper',
     ),
+    Invalid(
+        """\
+- name: _prelu_kernel(Tensor self, Tensor weight) -> Tensor
+  self, weight: "!grad.defined() ? _prelu_kernel_backward(grad, self, weight) : std::tuple<Tensor, Tensor>()"
+""",
+        at="2:59-63",
+        message='"grad" is undefined where "_prelu_kernel_backward" is passed it',
+        help="exchange the branches, or negate the condition",
+    ),
 )
 
 HELP = 'multiply by the gradient of the output, "grad", or pass it to the helper'
@@ -115,3 +125,8 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         if node is not formula.tree:
             message = f"{shown(formula, node)} does not depend on the gradient of an output"
         yield Finding(formula.span_of(node), message, help=HELP, at=formula.written)
+    for formula in analyses_of(model).formulas(entry):
+        for read in undefined_reads(formula):
+            message = f"{quoted(read.name)} is undefined where {quoted(read.operator)} is passed it"
+            help = "exchange the branches, or negate the condition"
+            yield Finding(formula.span_of(read.node), message, help=help, at=formula.written)

@@ -19,7 +19,7 @@ from derivlint.analysis.interpretation.interpret import Interpretation, asks_met
 from derivlint.analysis.typed import TypedFormula, seed_names, seed_of
 from derivlint.cpp.cpp_type import TENSOR
 from derivlint.cpp.expressions.consumer import Use
-from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Node, Unary, walk
+from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Node, Unary, unparenthesized, walk
 from derivlint.model import Entry, Model, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRAD, GRADS, gradients_of
@@ -203,6 +203,41 @@ class _Reader:
         name = seed_of(node, self.names)
         if name is not None and name not in guarded:
             yield UnguardedRead(self.formula, node, name, reader, operator)
+
+
+def undefined_reads(formula: TypedFormula) -> Iterator[UnguardedRead]:
+    """The calls that are passed a gradient where a condition has found that it is undefined, each gradient once."""
+    seen = set()
+    for read in _undefined_reads(formula, formula.tree, frozenset()) if formula.is_backward else ():
+        if read.name not in seen:
+            seen.add(read.name)
+            yield read
+
+
+def _undefined_reads(formula: TypedFormula, node: Node, undefined: frozenset[str]) -> Iterator[UnguardedRead]:
+    if isinstance(node, Conditional):
+        names = seed_names(formula)
+        for branch, truth in ((node.then, True), (node.otherwise, False)):
+            yield from _undefined_reads(formula, branch, undefined | _undefined_if(node.condition, truth, names))
+        return
+    call = formula.call(node) if undefined and isinstance(node, Call) else None
+    if call is not None and not asks_metadata(call):
+        for argument in call.arguments:
+            name = seed_of(argument.node, undefined)
+            if name in undefined:
+                yield UnguardedRead(formula, argument.node, name, call.node, call.spelling)
+    for child in node.children:
+        yield from _undefined_reads(formula, child, undefined)
+
+
+def _undefined_if(condition: Expr, truth: bool, names: frozenset[str]) -> frozenset[str]:
+    """The gradients that are undefined where a condition has a truth value."""
+    condition = unparenthesized(condition)
+    if isinstance(condition, Unary) and condition.op == "!":
+        return _undefined_if(condition.operand, not truth, names)
+    if isinstance(condition, Binary) and condition.op == ("&&" if truth else "||"):
+        return _undefined_if(condition.left, truth, names) | _undefined_if(condition.right, truth, names)
+    return frozenset() if truth or not isinstance(condition, Call) else _tested_variables(condition, names)
 
 
 def _tested_variables(condition: Expr, names: frozenset[str]) -> frozenset[str]:
