@@ -100,6 +100,7 @@ NAMES: tuple[str, ...] = (
     "missing-symint",
     "missing-tangent",
     "misspelt-keyword",
+    "misspelt-string",
     "misused-auto-element-wise",
     "misused-auto-linear",
     "mixed-grad-and-grads",

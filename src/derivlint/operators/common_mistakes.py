@@ -53,6 +53,11 @@ def truth_methods() -> tuple[str, ...]:
     return _after(_APPENDED_TO_MASKS)
 
 
+def string_options(parameter: str) -> tuple[str, ...]:
+    """The strings that a parameter of this name takes; empty where any is possible."""
+    return _after(f"{parameter}:")
+
+
 @cache
 def _after(head: str) -> tuple[str, ...]:
-    return tuple(next(line for line in _lines() if line.startswith(head)).split()[1:])
+    return tuple(next((line for line in _lines() if line.startswith(head)), "").split()[1:])

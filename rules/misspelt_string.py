@@ -1,0 +1,123 @@
+"""A string names an operator or an option with a typo.
+
+## What it detects
+The text of "not_implemented" in which a word is one letter off the operator's name, and a string that is none of the
+options of its parameter, such as "rounding_mode".
+
+## Why it is bad
+Strings are copied as they are. Who asks for the derivative reads of an operator that does not exist, and an unknown
+option raises an error in the backward pass.
+
+## Example
+    - name: geqrf(Tensor self) -> (Tensor a, Tensor tau)
+      self: not_implemented("gegrf")
+
+## Instead
+    - name: geqrf(Tensor self) -> (Tensor a, Tensor tau)
+      self: not_implemented("geqrf")
+
+## Fix safety
+The typo may be another one, so the fix is unsafe.
+
+## Sources
+torch/csrc/autograd/FunctionsManual.cpp, ``not_implemented``; aten/src/ATen/native/BinaryOps.cpp, ``div``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.analysis import analyses_of
+from derivlint.analysis.typed import TypedFormula
+from derivlint.formula import String
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.edits import formula_fix
+from derivlint.lint.engine.precedence import UNCOMPILED
+from derivlint.lint.judging import judges
+from derivlint.lint.wording import did_you_mean, distance, quoted, quoted_list
+from derivlint.model import Entry, Model
+from derivlint.operators.common_mistakes import string_options
+from derivlint.operators.special import RAISING
+
+META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED,), reads=AnalysisDepth.SEMANTICS)
+
+VALID = (
+    """\
+- name: special_zeta(Tensor self, Tensor other) -> Tensor
+  self: 'not_implemented("zeta: self")'
+  other: grad * -self * special_zeta(self + 1., other)
+""",
+    """\
+- name: fmod.Tensor(Tensor self, Tensor other) -> Tensor
+  self: grad
+  other: -grad * self.div(other, /*rounding_mode=*/"trunc")
+""",
+)
+
+INVALID = (
+    Invalid(
+        at="2:26-31",
+        message='"gegrf" is no operator',
+        help='did you mean "geqrf"?',
+        fixed='  self: not_implemented("geqrf")',
+    ),
+    Invalid(
+        """\
+- name: fmod.Tensor(Tensor self, Tensor other) -> Tensor
+  self: grad
+  other: -grad * self.div(other, /*rounding_mode=*/"trnc")
+""",
+        at="3:53-57",
+        message='"trnc" is not an option of "rounding_mode", which has "floor" and "trunc"',
+        help='did you mean "trunc"?',
+        fixed='  other: -grad * self.div(other, /*rounding_mode=*/"trunc")',
+    ),
+)
+
+
+@judges(Entry, Model)
+def check(entry: Entry, model: Model) -> Iterator[Finding]:
+    """Judge the strings that calls are passed."""
+    for interpretation in analyses_of(model).interpretations(entry):
+        for call in interpretation.calls:
+            for argument in call.arguments:
+                node, parameter = argument.node, argument.parameter
+                if not isinstance(node, String) or "\\" in node.text:
+                    continue
+                text = node.text[1:-1]
+                if call.name in RAISING:
+                    yield from _misspelt_operators(model, interpretation.formula, node, text)
+                elif parameter is not None and text not in (options := string_options(parameter.name)) and options:
+                    message = f"{quoted(text)} is not an option of {quoted(parameter.name)}"
+                    message += f", which has {quoted_list(options)}"
+                    yield _finding(interpretation.formula, node.start + 1, text, options, message)
+
+
+def _misspelt_operators(model: Model, formula: TypedFormula, node: String, text: str) -> Iterator[Finding]:
+    """Judge the words of a text that is near the name of the entry's operator, or near its last parts."""
+    function = formula.written.entry.function
+    parts = function.canonical.name.base.strip("_").split("_") if function is not None else []
+    names = tuple(name for at in range(len(parts)) if len(name := "_".join(parts[at:])) > LONG)
+    start = node.start + 1
+    for word in text.split(" "):
+        name = word.strip("_:")
+        is_near = any(distance(name, operator, 1) == 1 and name != f"{operator}s" for operator in names)
+        if is_near and name not in parts and not model.natives.with_base(name):
+            yield _finding(formula, start + word.index(name), name, names, f"{quoted(name)} is no operator")
+        start += len(word) + 1
+
+
+#: Names of fewer letters are one edit away from too many words.
+LONG = 3
+
+
+def _finding(formula: TypedFormula, start: int, text: str, names: tuple[str, ...], message: str) -> Finding:
+    nearest = did_you_mean(text, names)
+    change = (start, start + len(text), nearest.split('"')[1]) if nearest is not None else None
+    return Finding(
+        formula.written.range(start, start + len(text)),
+        message,
+        help=nearest,
+        fix=formula_fix(formula.written, "correct the text", [change]) if change is not None else None,
+        at=formula.written,
+    )
