@@ -5,8 +5,8 @@ A call of a backward or forward helper in which a parameter has the name of a te
 passed another argument or, in the operator's own backward function, its result, while the argument of that name is not
 passed at all. Also a tensor that a helper is passed twice: for the parameter of its name and for another one; an output
 that a helper is passed twice; an output that holds no indices for a parameter that takes indices or a mask, where
-another output holds them; and a gradient, or the argument whose gradient is computed, for the mask of "where" or
-"masked_fill".
+another output holds them; a gradient, the only output or the argument whose gradient is computed, for an index or for
+the mask of "where" or "masked_fill"; and a flag for an integer, or an integer for a flag.
 
 ## Why it is bad
 Both are tensors, so either compiles. "hardsigmoid_backward" uses "self" to decide where the function is flat; if it is
@@ -37,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.calls.argument_order import MismatchKind
+from derivlint.cpp.cpp_type import BOOL
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
@@ -116,6 +117,24 @@ INVALID = (
         message='"where" is passed "self" for "condition", which is not boolean',
         help="pass a mask or a comparison",
     ),
+    Invalid(
+        """\
+- name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
+  self: grad.index_fill(dim, result, 0)
+""",
+        at="2:30-36",
+        message='"index_fill" is passed "result" for "index", which holds no integers',
+        help="pass the indices",
+    ),
+    Invalid(
+        """\
+- name: cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
+  self: cumprod_backward(grad.to(self.scalar_type()), self, true, result)
+""",
+        at="2:61-65",
+        message='"cumprod_backward" is passed "true" for "dim", which is a flag',
+        help="pass a value of the type of the parameter",
+    ),
 )
 
 
@@ -133,6 +152,15 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         elif kind is MismatchKind.FLOATING_MASK:
             message = f"{with_parameters(problem, passed(problem))}, which is not boolean"
             yield order_finding(problem, message, "pass a mask or a comparison")
+        elif kind is MismatchKind.FLOATING_INDEX:
+            message = f"{with_parameters(problem, passed(problem))}, which holds no integers"
+            yield order_finding(problem, message, "pass the indices")
+        elif kind is MismatchKind.FLAG_AND_NUMBER:
+            flag = problem.formula.type_of(problem.arguments[0].node)
+            message = (
+                f"{with_parameters(problem, passed(problem))}, which is {'a flag' if flag is BOOL else 'an integer'}"
+            )
+            yield order_finding(problem, message, "pass a value of the type of the parameter")
         elif kind is MismatchKind.NOT_DISCRETE:
             message = f"{with_parameters(problem, quoted(names[0]))}, and {quoted(names[1])} holds integers or a mask"
             yield order_finding(problem, message, "pass the output that holds the indices")

@@ -18,7 +18,7 @@ from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.interpretation.operators import VIEWS
 from derivlint.analysis.outputs import discrete_kind
 from derivlint.analysis.typed import TypedFormula, seed_names, seed_of
-from derivlint.cpp.cpp_type import TENSOR
+from derivlint.cpp.cpp_type import BOOL, TENSOR, types
 from derivlint.cpp.declarations.declaration import Parameter
 from derivlint.formula import Call, Expr, Index, Member, Name, unparenthesized
 from derivlint.model.generated.forward import PRIMAL, TANGENT
@@ -57,6 +57,10 @@ class MismatchKind(Enum):
     NOT_DISCRETE = "not discrete"
     #: a gradient, or the argument whose gradient is computed, for a mask
     FLOATING_MASK = "floating mask"
+    #: the same for an index
+    FLOATING_INDEX = "floating index"
+    #: a flag for an integer, or an integer for a flag
+    FLAG_AND_NUMBER = "flag and number"
     #: the operator's result for a parameter with the name of an argument
     RESULT_FOR_ARGUMENT = "result for argument"
 
@@ -300,16 +304,37 @@ MASKING = Book.by_hand("mask-first") | Book.by_hand("mask-second")
 
 
 def floating_masks(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
-    """The masks that are certainly floating-point tensors, since they have a gradient."""
+    """The masks and indices that are certainly floating-point tensors, since they have a gradient."""
     formula = interpretation.formula
+    function = formula.written.entry.function
     names = seed_names(formula) | (formula.names if formula.is_backward else frozenset())
+    if function is not None and len(function.outputs) == 1:
+        names |= {function.outputs[0].name}
     for call in interpretation.calls:
-        argument = next(filter(None, map(call.argument, MASKS)), None) if call.name in MASKING else None
+        is_mask = call.name in MASKING
+        argument = next(filter(None, map(call.argument, MASKS if is_mask else INDEX)), None)
         variable = variable_of(argument.node) if argument is not None else None
         if argument is not None and variable in names:
-            yield ArgumentMismatch(MismatchKind.FLOATING_MASK, formula, call, (argument,), (str(variable),))
+            kind = MismatchKind.FLOATING_MASK if is_mask else MismatchKind.FLOATING_INDEX
+            yield ArgumentMismatch(kind, formula, call, (argument,), (str(variable),))
 
 
+def converted_flags(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
+    """The flags that C++ converts to integers for a parameter, and the other way round; one for each call."""
+    formula = interpretation.formula
+    for call in interpretation.calls:
+        for argument in call.arguments:
+            if argument.parameter is None or not isinstance(argument.node, Name):
+                continue
+            type, declared = formula.type_of(argument.node), argument.parameter.type
+            if (type is BOOL and declared in INTEGERS) or (type in INTEGERS and declared is BOOL):
+                yield ArgumentMismatch(MismatchKind.FLAG_AND_NUMBER, formula, call, (argument,), ())
+                break
+
+
+INTEGERS = types("int64_t SymInt")
+#: Parameters for indices.
+INDEX = ("index", "indices")
 #: Parameters for indices or masks.
 INDICES = frozenset({"index", "indices", "mask"})
 

@@ -8,6 +8,7 @@ from derivlint.analysis import analyses_of
 from derivlint.analysis.calls.argument_order import (
     ArgumentMismatch,
     argument_mismatches,
+    converted_flags,
     floating_masks,
     output_mismatches,
 )
@@ -22,6 +23,7 @@ def wrongly_passed(entry: Entry, model: Model) -> Iterator[ArgumentMismatch]:
     yield from analyses.collect(entry, argument_mismatches)
     yield from analyses.collect(entry, output_mismatches)
     yield from analyses.collect(entry, floating_masks)
+    yield from analyses.collect(entry, converted_flags)
 
 
 def parameter(problem: ArgumentMismatch, index: int = 0) -> str:
