@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from derivlint.analysis.differentiability.operators import is_refusal
+from derivlint.analysis.interpretation.operators import is_zero
 from derivlint.cpp.operator_signatures import with_symint
 from derivlint.formula import Binary, Call, Conditional, Expr, Index, Member, Name, Parenthesized, Unary, walk
 from derivlint.formula.vocabulary import words
-from derivlint.graph.differentiation.entries import Entries
+from derivlint.graph.differentiation.entries import Entries, model_of_book
 from derivlint.model import Derivative, DifferentiabilityInfo, Model
 from derivlint.model.differentiable import Differentiability
 from derivlint.model.generated.forward import PRIMAL, TANGENT
@@ -31,6 +32,8 @@ from derivlint.repair.linearization import Linearizer
 from derivlint.schema import Argument, NativeFunction, OptionalType, load_index
 
 GRAD = "grad"
+#: The cost of the operator book's formula: calls of helpers are likelier, since they name the mistake.
+BOOK = 3.5
 #: Methods that read no tensor elements.
 _METADATA = words("""
     sizes sym_sizes size sym_size numel sym_numel strides sym_strides layout options scalar_type dim defined is_complex
@@ -87,7 +90,12 @@ class Derivation:
 
     def formulas(self, key: str) -> Iterator[tuple[float, str]]:
         """The formulas under a key, each with its cost."""
-        return self.forward(key) if self.is_forward(key) else self.backward(key)
+        yield from self.forward(key) if self.is_forward(key) else self.backward(key)
+        for entry in model_of_book(self._model.natives).entries:
+            if entry.operator == str(self._function.name):
+                yield from (
+                    (BOOK, formula.text) for formula in entry.formulas if formula.key_text == key and formula.text
+                )
 
     # ---- forward
 
@@ -228,13 +236,15 @@ class Derivation:
         parts = []
         for derivative, scales in zip(derivatives, pointwise, strict=True):
             (name,) = derivative.var_names
+            if is_zero(derivative):
+                continue
             if scales:
                 parts.append(self._moved(derivative, name))
             elif name in linear:
                 parts.append(self._call({**{item: item + PRIMAL for item in self._moving}, name: name + TANGENT}))
             else:
                 self.reasons.append(f'its gradient for "{name}" mixes elements')
-        if len(parts) == len(derivatives):
+        if parts and len(parts) == sum(not is_zero(derivative) for derivative in derivatives):
             yield 0.4, " ".join([parts[0], *(f"- {part[1:]}" if part[0] == "-" else f"+ {part}" for part in parts[1:])])
         elif len(derivatives) == 1 and any(argument.name == "reduction" for argument in self._arguments):
             # a loss: the gradients of its rows do not meet

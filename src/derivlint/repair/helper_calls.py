@@ -19,7 +19,10 @@ COST = 3.0
 _BACKWARD, _AGAIN = "_backward", "_double_backward"
 GRAD_OUTPUT = "grad_output"
 #: The methods that give what parameters with such endings take.
-PROPERTIES = {"sizes": "sym_sizes", "shape": "sym_sizes", "scalar_type": "scalar_type", "options": "options"}
+PROPERTIES = {
+    "sizes": "sym_sizes", "shape": "sym_sizes", "strides": "sym_strides", "layout": "layout",
+    "scalar_type": "scalar_type", "options": "options",
+}  # fmt: skip
 #: The maximum number of helpers tried.
 MAX_HELPERS = 12
 
@@ -102,19 +105,22 @@ def _arguments(formula: DerivativeFormula, overload: Function) -> list[str] | No
         if role_of_name(name) is ParameterRole.GRADIENT and formula.role is Role.BACKWARD and GRAD not in arguments:
             alternatives.insert(0, GRAD)
         alternatives += {"input": ["self"], **dict.fromkeys(("output", "result", "value"), outputs[:1])}.get(name, [])
-        argument = next((item for item in alternatives if item in visible), None) or _property(name, visible)
+        argument = next((item for item in alternatives if item in visible), None) or property_of(
+            name, formula.key_text, visible
+        )
         if argument is None:
             return arguments if parameter.has_default else None
         arguments.append(argument)
     return arguments
 
 
-def _property(name: str, visible: set[str]) -> str | None:
-    """The property of an argument that a parameter is named after: ``self_sizes``, ``input_sizes``."""
+def property_of(name: str, key: str, visible: Container[str]) -> str | None:
+    """The property that a parameter is named after: of an argument (``weight_sizes``), or of the key (``sizes``)."""
+    own = key if key in visible else "self"
     for suffix, member in PROPERTIES.items():
-        subject = name.removesuffix(suffix).rstrip("_") or "self"
-        if subject == "input" and subject not in visible:
-            subject = "self"
+        subject = name.removesuffix(suffix).rstrip("_")
+        if subject not in visible:
+            subject = {"": own, "input": "self"}.get(subject, "")
         if name.endswith(suffix) and subject in visible:
             return f"{subject}.{member}()"
     return None

@@ -221,7 +221,7 @@ def _is_judged_like(judged: JudgedFormula, before: JudgedFormula | None) -> bool
     """Whether all checked properties of the present formula are checked for a candidate."""
     if before is None or len(judged.not_asked) == len(Question):
         return True
-    if before.points.keys() - judged.points.keys() or bool(before.n_tensors) > bool(judged.n_tensors):
+    if before.points.keys() - judged.points.keys() or (before.n_tensors and not (judged.n_tensors or judged.points)):
         return False
     return not any(before.is_judged(question) and question in judged.missing for question in Question)
 

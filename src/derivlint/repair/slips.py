@@ -28,8 +28,6 @@ class Slip(Enum):
     CONSTANT = "constant"
     OPERAND = "operand"
     BRANCH = "branch"
-    WHOLE = "whole"
-    GROUPING = "grouping"
     NAMESPACE = "namespace"
     SPELLING = "spelling"
     TOKEN = "token"
@@ -45,9 +43,8 @@ WEIGHTS = {
     Slip.HELPER: 6,
     Slip.VARIABLE: 5,
     **dict.fromkeys((Slip.FACTOR, Slip.SIGN, Slip.EXCHANGE, Slip.INDEX, Slip.FLAG), 3),
-    **dict.fromkeys((Slip.OPERATOR, Slip.CONSTANT, Slip.OPERAND, Slip.BRANCH, Slip.GROUPING), 3),
+    **dict.fromkeys((Slip.OPERATOR, Slip.CONSTANT, Slip.OPERAND, Slip.BRANCH), 3),
     **dict.fromkeys((Slip.NAMESPACE, Slip.SPELLING, Slip.TOKEN), 3),
-    Slip.WHOLE: 0.1,
 }
 
 

@@ -143,8 +143,16 @@ class _Search:
     @property
     def unsolved(self) -> str:
         """The reason why there is no right candidate."""
-        if self._target.formula is not None and is_too_long(self._target.formula):
+        formula = self._target.formula
+        if formula is not None and is_too_long(formula):
             return f"formulas of more than {MAX_TOKENS} tokens are not edited"
+        own = [item for item in self._target.findings if item.key == self._target.key]
+        if formula is not None and own and not any(formula.value_span.contains(item.span) for item in own):
+            return (
+                f"the mistake is not in the formula; {own[0].help}"
+                if own[0].help
+                else "the mistake is not in the formula"
+            )
         if self._is_complete:
             return "no small edit makes it right"
         # the first text is that of the formula

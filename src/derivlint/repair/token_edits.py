@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 
+from derivlint.cpp.naming import NAMESPACES
 from derivlint.formula import Edit, Token, apply_edits, parse_formula, tokens
 from derivlint.formula.vocabulary import TRIVIA
 from derivlint.lint.wording import quoted
@@ -28,6 +29,7 @@ def token_changes(formula: DerivativeFormula) -> Iterator[Change]:
 
 def _changes(text: str, names: Collection[str]) -> Iterator[Change]:
     parts = [token for token in tokens(text) if token.type not in TRIVIA]
+    in_namespace = {right.start for left, right in pairwise(parts) if left.text in NAMESPACES}
     for token in parts:
         yield Change(Slip.TOKEN, Edit(token.start, token.end, ""), f"{quoted(token.text)} is superfluous")
         if _is_word(token):
@@ -37,10 +39,14 @@ def _changes(text: str, names: Collection[str]) -> Iterator[Change]:
                     yield Change(Slip.TOKEN, Edit(place, place, "("), '"(" is missing')
         else:
             for mark in _MARKS:
+                if mark == "::" and token.start not in in_namespace:
+                    continue
                 cause = f"{quoted(mark)} is meant, not {quoted(token.text)}"
                 yield Change(Slip.TOKEN, Edit(token.start, token.end, mark), cause)
     for left, right in pairwise(parts):
         for mark in _MARKS:
+            if mark == "::" and right.start not in in_namespace:
+                continue
             is_joint = mark in ("_", ".", "::")
             end = right.start if is_joint else left.end
             yield Change(

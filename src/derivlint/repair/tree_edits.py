@@ -9,7 +9,6 @@ from itertools import combinations
 from derivlint.cpp.cpp_type import TENSOR
 from derivlint.cpp.library import ATEN, HELPERS
 from derivlint.cpp.naming import NAMESPACES
-from derivlint.cpp.operator_signatures import SYMINT, with_symint
 from derivlint.formula import (
     Binary,
     BraceList,
@@ -32,12 +31,11 @@ from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DerivativeFormula, Model, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS
-from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR
 from derivlint.model.scope import is_internal, visible_names
-from derivlint.model.words import SYMBOLIC
 from derivlint.operators import Book
 from derivlint.operators.common_mistakes import forgotten_methods, siblings, truth_methods
 from derivlint.operators.special import WHERE
+from derivlint.repair.helper_calls import property_of
 from derivlint.repair.slips import Change, Slip
 
 #: So many helpers with a similar name are tried.
@@ -92,7 +90,7 @@ class TreeChanges:
                 case Conditional():
                     yield from self._of_conditional(node)
                 case BraceList() if len(self._formula.names) > 1:
-                    yield self._replaced(Slip.WHOLE, node, GRAD_INPUT_MASK, f"{quoted(GRAD_INPUT_MASK)} is meant")
+                    yield self._replaced(Slip.FLAG, node, GRAD_INPUT_MASK, f"{quoted(GRAD_INPUT_MASK)} is meant")
                 case Member():
                     yield from self._of_member(node)
                 case _:
@@ -140,28 +138,6 @@ class TreeChanges:
                 names = quoted_list([self._of(node) for node in chosen])
                 yield Change(Slip.CONJUGATE, whole, f"{names} are not conjugated")
 
-    def _symbolic(self) -> Iterator[Change]:
-        """All plain sizes as symbolic ones, without and with the forms of functions that take those."""
-        sizes = [node for node in self._nodes if isinstance(node, Member) and node.name in SYMBOLIC]
-        edits = [Edit(node.name_start, node.end, SYMBOLIC[node.name]) for node in sizes]
-        helpers, functions = (set(self._library.function_names(namespace)) for namespace in (HELPERS, ATEN))
-        forms = []
-        for node in self._nodes:
-            callee = node.callee if isinstance(node, Call) else None
-            takes_sizes = isinstance(node, Call) and any(part in sizes for item in node.args for part in walk(item))
-            if isinstance(callee, Name):
-                form = with_symint(callee.parts[-1].identifier)
-                is_declared = form in helpers or (takes_sizes and form in functions)
-            else:
-                form = with_symint(callee.name) if isinstance(callee, Member) else ""
-                is_declared = takes_sizes and form in self._library.method_names(TENSOR)
-            if callee is not None and is_declared:
-                forms.append(Edit(callee.end, callee.end, SYMINT))
-        for group in (edits, [*edits, *forms]) if forms else (edits,):
-            if len(group) > 1:
-                whole = Edit(0, len(self._text), apply_edits(self._text, group))
-                yield Change(Slip.GUARD, whole, "sizes are plain, not symbolic")
-
     def _of_whole(self, tree: Expr) -> Iterator[Change]:
         whole = self._operand(tree)
         is_product = isinstance(tree, Binary) and tree.op in ("*", "/")
@@ -172,16 +148,18 @@ class TreeChanges:
             yield self._replaced(Slip.SIGN, tree, f"-{whole}", "the sign is wrong")
         for factor in ("2", "0.5"):
             yield self._replaced(Slip.FACTOR, tree, f"{whole} * {factor}", f"the factor {factor} is missing")
-        if self._formula.role is Role.BACKWARD:
-            yield from self._symbolic()
+        names = {node.simple for node in self._nodes if isinstance(node, Name)}
+        if GRAD in self._types and not names & self._seeds:
+            # the alternative is an argument in the place of the gradient, above all in a call
+            weight = 1 if isinstance(tree, Call) else len(self._nodes)
+            factor = self._of(tree) if is_product else whole
+            edit = Edit(tree.start, tree.end, f"{GRAD} * {factor}")
+            yield Change(Slip.VARIABLE, edit, f'the factor "{GRAD}" is missing', weight)
         if GRAD in self._types:
             n_names = len(self._formula.names)
             nothing = f"std::tuple<{', '.join([_TENSOR] * n_names)}>()" if n_names > 1 else f"{_TENSOR}()"
             text = f"{GRAD}.defined() ? {whole} : {nothing}"
             yield self._replaced(Slip.GUARD, tree, text, f'"{GRAD}" may be undefined')
-        if self._formula.role is Role.FORWARD and isinstance(tree, Name):
-            for word in (AUTO_LINEAR, AUTO_ELEMENT_WISE):
-                yield self._replaced(Slip.WHOLE, tree, word, f"{quoted(word)} is meant")
 
     def _of_name(self, node: Name) -> Iterator[Change]:
         name = node.simple
@@ -196,6 +174,11 @@ class TreeChanges:
         if name not in self._types and name[0].isupper():
             # a type
             yield Change(Slip.SPELLING, Edit(node.end, node.end, "()"), f"{quoted(name)} is not called")
+        if self._types.get(name) == "Scalar" and self._is_complex:
+            yield self._replaced(Slip.CONJUGATE, node, f"{name}.conj()", '".conj()" is missing')
+        if self._types.get(name) in ("int", "SymInt"):
+            for text in (f"{name} + 1", f"{name} - 1"):
+                yield self._replaced(Slip.CONSTANT, node, text, f"{quoted(text)} is meant, not {quoted(name)}")
         parameter = self._parameter_of(node)
         variables = self._types if name in self._types else {**self._types, **dict.fromkeys(_FLAGS, _FLAG)}
         meant = {_base(name), parameter, *(get_close_matches(name, variables) if name not in self._types else ())}
@@ -213,24 +196,24 @@ class TreeChanges:
         parent = self._parents.get(node)
         if not (isinstance(parent, Call) and parent.callee is node):
             yield Change(Slip.SPELLING, Edit(node.end, node.end, "()"), f"{quoted(node.name)} is not called")
-        if node.name in self._types:
             yield Change(Slip.SPELLING, Edit(node.object.end, node.name_start, ", "), '"," is meant, not "."')
 
     def _of_number(self, node: Number) -> Iterator[Change]:
-        parent = self._parents.get(node)
-        slip = Slip.INDEX if isinstance(parent, Index) else Slip.CONSTANT
         parameter = self._parameter_of(node)
-        names = () if isinstance(parent, Index) else self._types.keys() - set(self._tensors)
-        for value in dict.fromkeys((*_near(node.text), *_NUMBERS, *sorted(names))):
+        is_index = isinstance(self._parents.get(node), Index)
+        values = [*_near(node.text), *_NUMBERS, *sorted(self._types.keys() - set(self._tensors))]
+        for value in dict.fromkeys(item for item in values if item.isdigit() or not is_index):
             if value != node.text:
                 weight = 4 if value == parameter else 1
                 cause = f"{value} is meant, not {node.text}"
+                slip = Slip.INDEX if is_index else Slip.CONSTANT
                 yield Change(slip, Edit(node.start, node.end, value), cause, weight)
 
     def _of_index(self, node: Index) -> Iterator[Change]:
         if self._of(node.object) == GRADS:
             for name in self._tensors:
-                yield self._replaced(Slip.INDEX, node, name, f"{quoted(name)} is meant, not {quoted(self._of(node))}")
+                cause = f"{quoted(name)} is meant, not {quoted(self._of(node))}"
+                yield Change(Slip.INDEX, Edit(node.start, node.end, name), cause, 8 if name in self._seeds else 1)
 
     def _of_binary(self, node: Binary) -> Iterator[Change]:
         for group, slip in ((_COMPARISONS, Slip.COMPARISON), (_ARITHMETIC, Slip.OPERATOR)):
@@ -244,44 +227,9 @@ class TreeChanges:
             if node.op in (*_ARITHMETIC, *_LOGIC):
                 cause = f"{quoted(self._of(dropped))} is superfluous"
                 yield self._dropped(Slip.OPERAND, node, operand, cause)
-        yield from self._regrouped(node)
         if node.op in ("-", "/"):
             text = f"{self._operand(node.right)} {node.op} {self._operand(node.left)}"
             yield self._replaced(Slip.EXCHANGE, node, text, f'the operands of "{node.op}" are exchanged')
-
-    def _regrouped(self, node: Binary) -> Iterator[Change]:
-        """Parentheses in another place: ``a + b * c`` as ``(a + b) * c``."""
-        place = self._parents.get(node)
-        around = place if isinstance(place, Parenthesized) else node
-        left, right = node.left, node.right
-        texts = []
-        for part in (right, unparenthesized(right)):
-            if isinstance(part, Binary):
-                head = (
-                    self._text[node.start : part.left.end]
-                    if part is right
-                    else f"{self._of(left)} {node.op} {self._of(part.left)}"
-                )
-                texts.append(f"({head}) {part.op} {self._of(part.right)}")
-        for part in (left, unparenthesized(left)):
-            if isinstance(part, Binary):
-                tail = (
-                    self._text[part.right.start : node.end]
-                    if part is left
-                    else f"{self._of(part.right)} {node.op} {self._of(right)}"
-                )
-                texts.append(f"{self._of(part.left)} {part.op} ({tail})")
-        if isinstance(right, Call) and isinstance(right.callee, Member):
-            object = right.callee.object
-            texts.append(f"({self._text[node.start : object.end]}){self._text[object.end : right.end]}")
-        if isinstance(left, Parenthesized) and not isinstance(unparenthesized(left), Unary):
-            texts.append(f"{self._of(left.inner)} {node.op} {self._of(right)}")
-        if isinstance(right, Parenthesized):
-            texts.append(f"{self._of(left)} {node.op} {self._of(right.inner)}")
-        for text in texts:
-            yield self._replaced(Slip.GROUPING, around, text, "the parentheses are in another place")
-            if around is not node:
-                yield self._replaced(Slip.GROUPING, node, text, "the parentheses are in another place")
 
     def _operator(self, slip: Slip, node: Binary, op: str) -> Change:
         cause = f'"{op}" is meant, not "{node.op}"'
@@ -357,11 +305,14 @@ class TreeChanges:
         arguments, parameters = node.args, self._parameters(node)
         if parameters and len(parameters) <= len(arguments):
             return
+        texts = set(map(self._of, arguments))
         for index in range(len(arguments) + 1):
             parameter = parameters[index] if index < len(parameters) else None
             place = arguments[index].start if index < len(arguments) else node.end - 1
-            for name in (*self._types, *_FLAGS):
-                weight = (8 if _base(name) == parameter else 1) * (AT_END if index == len(arguments) else 1)
+            own = property_of(parameter or "", self._formula.key_text, self._types)
+            for name in (*self._types, *_FLAGS, *([own] if own is not None else ())):
+                is_meant = _base(name) == parameter or (name == own and name not in texts)
+                weight = (8 if is_meant else 1) * (AT_END if index == len(arguments) else 1)
                 text = f"{name}, " if index < len(arguments) else f", {name}" if arguments else name
                 cause = f"the argument {quoted(name)} is missing"
                 yield Change(Slip.ARGUMENT_COUNT, Edit(place, place, text), cause, weight)
