@@ -39,7 +39,7 @@ def _lines() -> tuple[str, ...]:
 @cache
 def siblings(name: str) -> tuple[str, ...]:
     """The operators that an operator is confused with."""
-    groups = (line.split() for line in _lines())
+    groups = (line.split() for line in _lines() if ":" not in line)
     return tuple(sibling for group in groups if name in group for sibling in group if sibling != name)
 
 
