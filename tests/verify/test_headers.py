@@ -106,6 +106,31 @@ def test_a_formula_that_needs_another_header_is_compiled_with_all(
     assert (again.library, again.fresh, asked) == (first.library, False, [True, False, False])
 
 
+@NEEDS_COMPILER
+def test_a_helper_that_the_library_lacks_costs_its_own_formula(
+    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FunctionsManual.h of 2.13 declares solve_backward_self, and nothing defines it."""
+
+    def build(folder: Path, *others: object) -> Built:
+        if "solve_backward_self" in (folder / "verify_0.cpp").read_text():
+            raise BuildError("libtorch_cpu.so has no solve_backward_self", missing=["solve_backward_self"])
+        return Built(folder / "library.so", (), 0)
+
+    monkeypatch.setattr(engine, "built_library", build)
+    text = """\
+- name: erfc(Tensor self) -> Tensor
+  self: solve_backward_self(grad, self, self)
+- name: lgamma(Tensor self) -> Tensor
+  self: grad * digamma(self)
+"""
+    functions = collect(build_model(SourceFile("derivatives.yaml", text), model.natives)).functions
+    made = compiled(model, functions, tmp_path)
+    assert [function.spec.operator for function in made.functions] == ["lgamma", "_foreach_lgamma"]
+    reason = 'PyTorch\'s library has no "solve_backward_self"; name a FunctionsManual.cpp with --helpers'
+    assert ([*made.uncallable.values()], made.refused) == ([reason, reason], {})
+
+
 def test_what_does_not_link_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Object files of an earlier run may be damaged: those of the library and the shared ones."""
     folder, common = tmp_path / "library", tmp_path / "common"

@@ -99,11 +99,12 @@ class BuildError(Exception):
 
     Attributes:
         output: the output of the compiler or linker; empty if neither ran.
+        missing: the functions that the code calls and PyTorch's library lacks.
     """
 
-    def __init__(self, message: str, output: str = "") -> None:
+    def __init__(self, message: str, output: str = "", missing: Sequence[str] = ()) -> None:
         super().__init__(message)
-        self.output = output
+        self.output, self.missing = output, tuple(missing)
 
 
 class Unit(Struct, frozen=True):
@@ -450,10 +451,9 @@ class _Builder:
         torch_cpu = self._libraries / LIBRARY
         symbols = unresolved(objects, [self._libraries / f"lib{name}.so" for name in self._linked], torch_cpu)
         if symbols.missing:
-            names = ", ".join(sorted({base_name(name) or name for name in symbols.missing}))
-            raise BuildError(
-                f"{LIBRARY} has no {names}; emit with --helpers and the FunctionsManual.cpp of its release"
-            )
+            names = sorted({base_name(name) or name for name in symbols.missing})
+            advice = "emit with --helpers and the FunctionsManual.cpp of its release"
+            raise BuildError(f"{LIBRARY} has no {', '.join(names)}; {advice}", missing=names)
         text = stubs_source(symbols.symbols, machine_of(torch_cpu), LIBRARY)
         replace_file(target, text.encode(), durable=False)
 

@@ -18,6 +18,7 @@ from derivlint.compiler.messages import CompilerMessage, parse_message
 from derivlint.emit.emission import MANUAL, EmissionMode, Helpers
 from derivlint.emit.manifest import FORMAT, MANIFEST
 from derivlint.emit.template import load, yaml_name
+from derivlint.formula import parse_formula
 from derivlint.model import Model
 from derivlint.project.caching.cache import fits, sealed, unsealed
 from derivlint.runtime import BuildError, ManifestError
@@ -139,6 +140,11 @@ def compiled(
             except (BuildError, ManifestError) as error:
                 if is_exhausted(getattr(error, "output", "")):
                     raise EngineError(str(error)) from error
+                if lacking := _lacking(getattr(error, "missing", ()), candidates):
+                    uncallable |= lacking
+                    candidates = [function for function in candidates if function.spec.number not in lacking]
+                    fresh = True
+                    continue
                 if not few:
                     messages = _refusals(
                         _all_errors(error, folder, compiler, is_split=len(files) > 1), model, candidates
@@ -153,6 +159,16 @@ def compiled(
         few = False
         refused |= messages or {}
         candidates = [function for function in candidates if function.spec.number not in refused]
+
+
+def _lacking(missing: Sequence[str], functions: Sequence[FormulaFunction]) -> dict[int, str]:
+    """The reasons why functions cannot be linked, by number: they call what PyTorch's library lacks."""
+    return {
+        function.spec.number: f'PyTorch\'s library has no "{name}"; name a FunctionsManual.cpp with --helpers'
+        for function in functions
+        for name in missing
+        if name in parse_formula(function.evaluation.text).words_by_text
+    }
 
 
 def _all_errors(error: Exception, folder: Path, compiler: str | None, *, is_split: bool) -> str:
