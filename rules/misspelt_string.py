@@ -57,7 +57,7 @@ VALID = (
 INVALID = (
     Invalid(
         at="2:26-31",
-        message='"gegrf" is no operator',
+        message='"gegrf" is not an operator',
         help='did you mean "geqrf"?',
         fixed='  self: not_implemented("geqrf")',
     ),
@@ -77,7 +77,7 @@ INVALID = (
 
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
-    """Judge the strings that calls are passed."""
+    """Check the strings that calls are passed."""
     for interpretation in analyses_of(model).interpretations(entry):
         for call in interpretation.calls:
             for argument in call.arguments:
@@ -94,7 +94,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
 
 
 def _misspelt_operators(model: Model, formula: TypedFormula, node: String, text: str) -> Iterator[Finding]:
-    """Judge the words of a text that is near the name of the entry's operator, or near its last parts."""
+    """Check the words of a text that is near the name of the entry's operator, or near its last parts."""
     function = formula.written.entry.function
     parts = function.canonical.name.base.strip("_").split("_") if function is not None else []
     names = tuple(name for at in range(len(parts)) if len(name := "_".join(parts[at:])) > LONG)
@@ -103,7 +103,7 @@ def _misspelt_operators(model: Model, formula: TypedFormula, node: String, text:
         name = word.strip("_:")
         is_near = any(distance(name, operator, 1) == 1 and name != f"{operator}s" for operator in names)
         if is_near and name not in parts and not model.natives.with_base(name):
-            yield _finding(formula, start + word.index(name), name, names, f"{quoted(name)} is no operator")
+            yield _finding(formula, start + word.index(name), name, names, f"{quoted(name)} is not an operator")
         start += len(word) + 1
 
 
