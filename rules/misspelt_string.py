@@ -34,7 +34,7 @@ from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
-from derivlint.lint.wording import did_you_mean, distance, quoted, quoted_list
+from derivlint.lint.wording import closest, did_you_mean, distance, quoted, quoted_list
 from derivlint.model import Entry, Model
 from derivlint.operators.common_mistakes import string_options
 from derivlint.operators.special import RAISING
@@ -112,12 +112,12 @@ LONG = 3
 
 
 def _finding(formula: TypedFormula, start: int, text: str, names: tuple[str, ...], message: str) -> Finding:
-    nearest = did_you_mean(text, names)
-    change = (start, start + len(text), nearest.split('"')[1]) if nearest is not None else None
+    nearest = closest(text, names)
+    change = (start, start + len(text), nearest) if nearest is not None else None
     return Finding(
         formula.written.range(start, start + len(text)),
         message,
-        help=nearest,
+        help=did_you_mean(text, names),
         fix=formula_fix(formula.written, "correct the text", [change]) if change is not None else None,
         at=formula.written,
     )
