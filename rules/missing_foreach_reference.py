@@ -149,7 +149,7 @@ NAMES: EntryIndex[str] = EntryIndex(f"{__name__}:NAMES", _names)
 
 @file_fact
 def _names_are_sound(model: Model, _: str) -> bool:
-    """Whether all entries have distinct functions; otherwise one of them may be the missing entry."""
+    """Whether the functions of the entries are distinct; otherwise one of them may be the missing entry."""
     schemas = model.values_in(NAMES, "")
     return not model.values_in(NAMES, "unnamed") and len(set(schemas)) == len(schemas)
 

@@ -143,7 +143,7 @@ def body_sizes(
 
 
 def _is_plain(body: Block) -> bool:
-    """Whether all assignments of a body are statements, and no lambda has several statements."""
+    """Whether every assignment of a body is a statement, and no lambda has several statements."""
     statements = {
         id(unparenthesized(node.expression)) for node in walk(body) if isinstance(node, ExpressionStatement)
     } | {id(node.step) for node in walk(body) if isinstance(node, Loop) and node.step is not None}

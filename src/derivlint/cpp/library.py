@@ -258,7 +258,7 @@ class Library:
         return tuple(path for path in paths if path.rpartition("::")[2] == name)
 
     def knows_all_of(self, namespace: str) -> bool:
-        """Whether all names in a namespace are known."""
+        """Whether every name in a namespace is known."""
         if self.names.lists(namespace) or namespace in self._operators_in:
             return True
         return any(namespace in names for names in (self.declarations.variables, self.declarations.functions))

@@ -247,7 +247,7 @@ class DispatchBody:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether all keys and formulas resolve, so that a missing one is certainly missing."""
+        """Whether every key and formula resolves, so that a missing one is certainly missing."""
         declared = self.entry.output_differentiability
         if (declared is not None and declared.values is None) or self.entry.beside_dispatch:
             return False

@@ -263,7 +263,7 @@ class Answers:
         return Memo(value, reads, tuple([cast("Plain", self.answer(dependency)) for dependency in reads]))
 
     def holds(self, memo: Memo[Any]) -> bool:
-        """Whether all dependencies of a memo have the same answers in this text."""
+        """Whether every dependency of a memo has the same answer in this text."""
         evaluated = self._evaluated
         for dependency, answer in memo.trace:
             now = evaluated.get(dependency, _UNKNOWN)

@@ -193,7 +193,7 @@ def distance_of(model: Model, target: Target, text: str) -> float:
 
 
 def is_proved(model: Model, target: Target, text: str) -> bool:
-    """Whether all checks that apply to the present formula also apply to a formula without mistakes."""
+    """Whether every check that applies to the present formula also applies to a formula without mistakes."""
     probe = _probe(model, target, text)
     judged = None if probe is None else _judged(probe, probe.entries[0].bodies[0], target.key)
     return judged is not None and _is_judged_like(judged, _judged(model, target.body, target.key))
@@ -218,7 +218,7 @@ def _is_own(finding: Diagnostic, target: Target) -> bool:
 
 
 def _is_judged_like(judged: JudgedFormula, before: JudgedFormula | None) -> bool:
-    """Whether all checked properties of the present formula are checked for a candidate."""
+    """Whether every checked property of the present formula is checked for a candidate."""
     if before is None or len(judged.not_asked) == len(Question):
         return True
     if before.points.keys() - judged.points.keys() or (before.n_tensors and not (judged.n_tensors or judged.points)):

@@ -29,7 +29,7 @@ def token_changes(formula: DerivativeFormula) -> Iterator[Change]:
 
 def _changes(text: str, names: Collection[str]) -> Iterator[Change]:
     parts = [token for token in tokens(text) if token.type not in TRIVIA]
-    in_namespace = {right.start for left, right in pairwise(parts) if left.text in NAMESPACES}
+    in_namespace = {name.start for namespace, name in pairwise(parts) if namespace.text in NAMESPACES}
     for token in parts:
         yield Change(Slip.TOKEN, Edit(token.start, token.end, ""), f"{quoted(token.text)} is superfluous")
         if _is_word(token):

@@ -141,7 +141,7 @@ def strided_view(tensor: SmallTensor, sizes: Sequence[int], strides: Sequence[in
 
 
 def reshaped(tensor: SmallTensor, sizes: Sizes) -> SmallTensor:
-    """The same elements with other sizes."""
+    """Reshape a tensor: its elements with other sizes."""
     return SmallTensor(sizes, tensor.items)
 
 

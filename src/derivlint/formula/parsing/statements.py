@@ -331,7 +331,7 @@ def _with_declarations(tokens: list[Token]) -> list[Token]:
 
 
 def _is_outermost(tokens: list[Token], begin: int, index: int, partner: dict[int, int]) -> bool:
-    """Whether all brackets opened since ``begin`` are closed at ``index``."""
+    """Whether every bracket opened since ``begin`` is closed at ``index``."""
     while begin < index:
         begin = partner.get(begin, begin) + 1
     return begin == index

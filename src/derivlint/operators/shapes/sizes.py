@@ -116,7 +116,7 @@ def written_sizes() -> Mapping[str, Definition]:
 
 @lru_cache(maxsize=4096)
 def is_broadcasting(name: str) -> bool:
-    """Whether all tensor operands are broadcast to the sizes of the result."""
+    """Whether every tensor operand is broadcast to the sizes of the result."""
     line = written_sizes().get(name)
     if line is not None:
         formula = line.formulas[-1][1]
