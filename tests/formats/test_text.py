@@ -121,6 +121,12 @@ def test_a_range_up_to_the_end_of_its_line_is_on_one_line() -> None:
         assert underlined(text, 3, 4 + len(line_end)) == ("a: b", "   ^")
 
 
+def test_a_line_of_megabytes_shows_what_is_around_its_range() -> None:
+    source = SourceFile("d.yaml", "a" * 1_000_000 + "sin" + "b" * 1_000_000)
+    lines = [plain(line) for line in excerpt(source, Span(1_000_000, 1_000_003), 40, "")]
+    assert lines == ["    1 | ...aaaaaaaaaaasinbbbbbbbbbbbb...", "      |               ^^^"]
+
+
 def test_an_empty_range_and_the_end_of_the_file_have_one_caret() -> None:
     assert underlined("a: b", 2, 2) == ("a: b", "  ^")
     assert underlined("a: b\n", 5, 5) == ("", "^")

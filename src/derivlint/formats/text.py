@@ -74,6 +74,8 @@ NO_TERMINAL = 120
 #: The minimum width of line numbers.
 GUTTER = 5
 ELLIPSIS = "..."
+#: The maximum number of characters, marks included, that a column of a shown line is expected to have.
+MAX_CHARACTERS = 4
 #: The maximum number of unknown functions listed by name.
 MAX_NAMES = 5
 #: The maximum number of lines of a fix, before and after.
@@ -251,14 +253,18 @@ def _fix_lines(source: SourceFile, fix: Fix, width: int) -> Iterator[Line]:
 
 def excerpt(source: SourceFile, span: Span, width: int, style: str) -> Iterator[Line]:
     """Return the first line of a range with the range underlined."""
-    number, column = source.position(span.start)
-    text = source.line(number)
+    number = source.position(span.start).line
+    line = source.line_span(number)
     # a range that includes the line end ends at the start of the next line
     last = source.position(max(span.start, span.end - 1)).line
-    start = column - 1
-    end = min(len(text), start + (span.end - span.start)) if last == number else len(text.rstrip())
+    start = min(span.start, line.end)
+    end = max(start, min(line.end, span.end) if last == number else line.start + len(source.slice(line).rstrip()))
     gutter = f"{number:>{GUTTER}} | "
-    before, marked, after = text[:start], text[start:end], text[end:]
+    # a line of megabytes is not made printable for each of its findings
+    clip = width * MAX_CHARACTERS
+    before = source.text[max(line.start, start - clip) : start]
+    marked = source.text[start : min(end, start + clip)]
+    after = source.text[end : min(line.end, end + clip)]
     window = _window(before, marked, after, width - len(gutter))
     yield [Piece(gutter, "dim"), Piece(window[0])]
     underline = " " * window[1] + "^" * max(1, window[2])

@@ -115,9 +115,16 @@ class SourceFile:
 
     def line(self, number: int) -> str:
         """The text of a 1-based line without its line end."""
+        return self.slice(self.line_span(number))
+
+    def line_span(self, number: int) -> Span:
+        """The range of a 1-based line without its line end."""
         starts = self.line_starts
+        begin = starts[number - 1]
         end = starts[number] if number < len(starts) else len(self.text)
-        return self.text[starts[number - 1] : end].rstrip("\r\n")
+        while end > begin and self.text[end - 1] in "\r\n":
+            end -= 1
+        return Span(begin, end)
 
     def slice(self, span: Span) -> str:
         """The text of a range."""
