@@ -50,8 +50,8 @@ def open_events(text: str, *, pure: bool) -> EventSource:
 #: The maximum nesting, which code that walks nodes may recurse to; an entry with dispatch keys nests 4 deep.
 MAX_DEPTH: Final = 64
 #: The maximum number of nodes: native_functions.yaml has 27,000, and 3 MiB of entries like PyTorch's have 90,000. A
-#: check takes up to 3 kB for each.
-MAX_NODES: Final = 150_000
+#: check takes up to 4 kB for each, and 600 MB at most.
+MAX_NODES: Final = 120_000
 #: The maximum number of nodes that aliases expand to: walks visit a shared node once per alias.
 MAX_ALIASED_NODES: Final = 20_000
 
