@@ -1,8 +1,9 @@
-"""A formula uses a qualified name that its namespace does not have.
+"""A formula uses a qualified name that its namespace does not have, or a type that is none.
 
 ## What it detects
 A name after "::" that the namespace or class before it does not declare: a misspelt operator, a helper of
-FunctionsManual.h looked for in "at::", a constant of another namespace.
+FunctionsManual.h looked for in "at::", a constant of another namespace. A variable or a misspelt name where C++ has a
+type: in template arguments, casts, constructions and the declarations of lambdas.
 
 ## Why it is bad
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
@@ -42,6 +43,10 @@ VALID = (
 - name: neg(Tensor self) -> Tensor
   self: my_backend::function(grad, self)
 """,
+    """\
+- name: neg(Tensor self) -> Tensor
+  self: my_backend::function(std::vector<MyTensor>{grad})
+""",
 )
 
 INVALID = (
@@ -77,6 +82,24 @@ INVALID = (
 """,
         at="2:26-32",
         message='"torch" has no member "vector"',
+    ),
+    Invalid(
+        """\
+- name: neg(Tensor self) -> Tensor
+  self: my_backend::function(std::vector<Tnsor>{grad})
+""",
+        at="2:42-47",
+        message='"Tnsor" is not a type',
+        help='did you mean "Tensor"?',
+        fixed="  self: my_backend::function(std::vector<Tensor>{grad})",
+    ),
+    Invalid(
+        """\
+- name: neg(Tensor self) -> Tensor
+  self: my_backend::function(std::vector<grad>{grad})
+""",
+        at="2:42-46",
+        message='"grad" is not a type',
     ),
 )
 

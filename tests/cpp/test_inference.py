@@ -150,6 +150,18 @@ def test_types(library: Library, text: str, type: str) -> None:
         ("std::get<0>(grad)", "tuple-index ⟦std::get<0>(grad)⟧"),
         ("double(grad)", "construction ⟦double(grad)⟧"),
         ("std::tuple<Foo>()", "not-a-type std::tuple<⟦Foo⟧>()"),
+        ("std::vector<Tnsor>{grad}", "not-a-type std::vector<⟦Tnsor⟧>{grad}"),
+        ("std::vector<at::Tnsor>{grad}", "not-in-namespace std::vector<at::⟦Tnsor⟧>{grad}"),
+        ("std::vector<std::tuple<grad>>()", "not-a-type std::vector<std::tuple<⟦grad⟧>>()"),
+        ("std::vector<at::ones>()", "not-a-type std::vector<⟦at::ones⟧>()"),
+        ("std::get<dim>(pair)", "not-a-type std::get<⟦dim⟧>(pair)"),
+        ("static_cast<duble>(dim)", "not-a-type static_cast<⟦duble⟧>(dim)"),
+        ("self.item<p>()", "not-a-type self.item<⟦p⟧>()"),
+        ("at::ones::self", "not-a-type at::⟦ones⟧::self"),
+        ("at::ones::self(grad)", "not-a-type at::⟦ones⟧::self(grad)"),
+        ("self{grad}", "not-a-type ⟦self⟧{grad}"),
+        ("[](Tnsor x) { return x; }", "not-a-type [](⟦Tnsor⟧ x) { return x; }"),
+        ("[&] { Tnsor y = grad; return y; }", "not-a-type [&] { ⟦Tnsor⟧ y = grad; return y; }"),
         ("abs_(grad.conj())", "argument-type abs_(⟦grad.conj()⟧)"),
         ("grad.sum({0.5})", "argument-type grad.⟦sum({0.5}⟧)"),
         ("1 = dim", "not-assignable 1 ⟦=⟧ dim"),
@@ -171,6 +183,8 @@ def test_problems(library: Library, text: str, problem: str) -> None:
         "at::_index_put_impl_(self, indices, grad, true, true)",
         "grad.to(maybe_text.has_value() ? self.scalar_type() : *dtype)", "std::max(dim, dim)",
         "upsample_nearest1d(grad, dims, {factor})", "c10::multiply_integers(dims)",
+        "std::vector<std::complex<double>>()", "std::integral_constant<bool, true>{}", "c10::complex<double>(p)",
+        "[&](const at::Tensor& x, auto) mutable -> Tensor { std::vector<Tensor> y = {x}; return y[0]; }",
     ],
 )  # fmt: skip
 def test_what_compiles_is_no_problem(library: Library, text: str) -> None:
@@ -189,6 +203,8 @@ def test_names_of_headers_that_are_not_known_are_left_alone(library: Library) ->
     assert [item.name for item in infer(library, "maybe_multiplyy(grad, 2)", complete=False).problems] == [
         "maybe_multiplyy"
     ]
+    assert infer(library, "std::vector<DTensor>(std::vector<my_project::Tensr>{grad})", complete=False).problems == []
+    assert [item.name for item in infer(library, "std::vector<Tensr>{grad}", complete=False).problems] == ["Tensr"]
 
 
 def test_one_error_gives_one_problem(library: Library) -> None:

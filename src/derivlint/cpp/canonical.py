@@ -1,7 +1,7 @@
 """Canonical spellings of C++ types: ``optional<Tensor>`` for ``const ::std::optional<at::Tensor> &``.
 
 Headers, schemas and formulas spell one type in many ways. Types are compared in canonical form: without ``const``,
-blanks and the namespaces of PyTorch and ``std``, and with the aliases of ``_OTHER_NAMES`` expanded. Only non-const
+blanks and the namespaces of PyTorch and ``std``, and with the aliases of ``OTHER_NAMES`` expanded. Only non-const
 lvalue references stay, such as ``Tensor&``, since they do not bind to temporaries.
 """
 
@@ -44,7 +44,7 @@ _DROPPED = frozenset(
 )
 
 #: The types of PyTorch's aliases, by name; aliases in users' headers are read from their declarations.
-_OTHER_NAMES = {
+OTHER_NAMES = {
     "DimnameList": "ArrayRef<Dimname>",
     "Dtype": "ScalarType",
     "ITensorListRef": "IListRef<Tensor>",
@@ -71,7 +71,7 @@ _OTHER_NAMES = {
     "basic_string<char>": "string",
     "basic_string_view<char>": "string_view",
 }
-_ALIASES = {cpp_type(name): cpp_type(meant) for name, meant in _OTHER_NAMES.items()}
+_ALIASES = {cpp_type(name): cpp_type(meant) for name, meant in OTHER_NAMES.items()}
 #: Names in ``std`` whose canonical form shows the namespace.
 _STD_NAMES = {"complex": "std_complex"}
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from derivlint.cpp.canonical import canonical_type
+from derivlint.cpp.canonical import OTHER_NAMES, canonical_type
 from derivlint.cpp.cpp_type import TENSOR, CppType, substitute
 from derivlint.cpp.declarations.declaration import (
     AUTO,
@@ -314,6 +314,20 @@ class Library:
         )
 
     # ---- types
+
+    @cached_property
+    def type_names(self) -> tuple[str, ...]:
+        """The names of types, without their namespaces."""
+        heads = {name.rpartition("::")[2] for name in (*self._heads, *self.declarations.classes, *OTHER_NAMES)}
+        return tuple(sorted(name for name in BUILT_IN | heads if name.isidentifier()))
+
+    def resembles_type(self, name: str) -> bool:
+        """Whether a name is one typo away from a type, but is not one with a letter before or after it."""
+        return any(
+            is_one_slip(name, type) and name.lower() != type.lower() and type not in (name[1:], name[:-1])
+            for type in self.type_names
+            if len(type) > SHORTEST
+        )
 
     def type_named(self, spelling: str) -> CppType | None:
         """The canonical type for a spelling, or None if it is unknown."""

@@ -40,7 +40,8 @@ class Entity(Struct, frozen=True):
         functions: the overloads of a function.
         type: the type of the variable or constant, or the named type.
         owner: the namespace or class that was searched, as written.
-        missing: the index of the missing segment of a qualified name, None for the last.
+        missing: the index of the missing segment of a qualified name, None for the last; of a function with a segment
+            after it if there are functions.
     """
 
     kind: EntityKind
@@ -183,7 +184,11 @@ def _unknown_namespace(library: Library, scope: Scope, node: Name, path: str) ->
         if library.is_type_path(prefix):
             return EXISTS
         if resolve_namespace(library, scope, prefix, leading=node.leading_colons) is not None:
-            if library.names.has(prefix, node.parts[count].identifier):
+            name = node.parts[count].identifier
+            functions = in_namespace(library, prefix, name).functions
+            if functions.exists and library.type_named(f"{prefix}::{name}") is None:
+                return Entity(EntityKind.NOTHING, functions, missing=count)
+            if library.names.has(prefix, name):
                 return EXISTS
             return Entity(EntityKind.NOTHING, owner=prefix, missing=count)
     return Entity(EntityKind.NOTHING, owner="", missing=0)

@@ -26,7 +26,14 @@ from derivlint.cpp.expressions.conversion import INTEGERS
 from derivlint.cpp.expressions.overloads import Resolution, ResolutionOutcome, resolve
 from derivlint.cpp.library import NOTHING, FoundCallee, opaque
 from derivlint.cpp.lookup import Entity, EntityKind, look_up
-from derivlint.cpp.naming import check_template_arguments, entity_of, undeclared
+from derivlint.cpp.naming import (
+    NAMED_CASTS,
+    check_name,
+    check_template_arguments,
+    entity_of,
+    undeclared,
+    visible_types,
+)
 from derivlint.cpp.operator_signatures import is_symint, other_form, without_symint
 from derivlint.cpp.problem import TypeProblemKind
 from derivlint.cpp.scope import associated_namespaces
@@ -38,8 +45,6 @@ if TYPE_CHECKING:
 
 POWER = "pow"
 TENSOR_BASE = cpp_type("TensorBase")
-#: Casts with the syntax of a template call.
-NAMED_CASTS = frozenset({"static_cast", "const_cast", "reinterpret_cast", "dynamic_cast"})
 #: The class templates with ``operator->``.
 POINTER_LIKE = frozenset({"optional", "intrusive_ptr", "shared_ptr", "unique_ptr", "MaybeOwned", "OptionalArrayRef"})
 
@@ -70,14 +75,14 @@ def _named_call(typer: Typer, node: Call, callee: Name) -> Value:
     if simple is not None and (variable := typer.variable(simple)) is not None:
         return _not_callable(typer, node, variable)
     last = callee.parts[-1]
+    if not check_name(typer, callee):
+        return UNKNOWN_VALUE
     if last.identifier in NAMED_CASTS and last.template_args is not None:
         return _named_cast(typer, node, callee, arguments)
     made = _made(callee, arguments)
     if made is not None:
         return made
     entity = entity_of(typer, callee)
-    if not check_template_arguments(typer, callee):
-        return UNKNOWN_VALUE
     if entity.kind is EntityKind.AMBIGUOUS:
         return typer.report(TypeProblemKind.AMBIGUOUS_NAME, callee, name=last.identifier)
     if entity.kind is EntityKind.TYPE and entity.type is not None:
@@ -86,7 +91,7 @@ def _named_call(typer: Typer, node: Call, callee: Name) -> Value:
         return UNKNOWN_VALUE
     if entity.kind is EntityKind.VARIABLE:
         return _not_callable(typer, node, Value(entity.type or UNKNOWN))
-    named = entity.functions
+    named = entity.functions if entity.kind is EntityKind.FUNCTION else NOTHING
     if len(callee.parts) == 1 and not callee.leading_colons:
         namespaces = frozenset().union(*[associated_namespaces(argument.type) for argument in arguments])
         named = typer.library.with_associated(named, last.identifier, namespaces)
@@ -132,7 +137,8 @@ def _no_function(typer: Typer, callee: Name, entity: Entity, arguments: Sequence
     elif not arguments and (library.methods(TENSOR, name) or NOTHING).functions:
         # "defined()" without its tensor
         alternative = f".{name}"
-    elif not typer.scope.is_complete and not library.resembles_function(name):
+    is_type = alternative is None and library.resembles_type(name)
+    if not (alternative or is_type or typer.scope.is_complete or library.resembles_function(name)):
         return UNKNOWN_VALUE
     return typer.report(
         TypeProblemKind.UNDECLARED_FUNCTION,
@@ -140,7 +146,7 @@ def _no_function(typer: Typer, callee: Name, entity: Entity, arguments: Sequence
         name=name,
         alternative=alternative,
         owner=typer.scope.name,
-        visible_names=library.visible_functions(typer.scope.levels),
+        visible_names=visible_types(typer) if is_type else library.visible_functions(typer.scope.levels),
     )
 
 
@@ -416,6 +422,8 @@ def _method_call(typer: Typer, node: Call, callee: Member) -> Value:
 def _template_method(typer: Typer, callee: Member) -> Value:
     """The value of ``x.item<double>()``: the template argument is the return type."""
     template_args = callee.template_args or ()
+    if not check_template_arguments(typer, template_args):
+        return UNKNOWN_VALUE
     if callee.name in ("item", "to") and len(template_args) == 1 and isinstance(template_args[0], TypeName):
         type = typer.library.type_named(template_args[0].spelling)
         if type is not None:

@@ -11,7 +11,7 @@ from derivlint.cpp.expressions.conversion import ARITHMETIC, IMPOSSIBLE, element
 from derivlint.cpp.expressions.overloads import ResolutionOutcome, resolve
 from derivlint.cpp.library import opaque
 from derivlint.cpp.lookup import EntityKind
-from derivlint.cpp.naming import check_template_arguments, entity_of, undeclared
+from derivlint.cpp.naming import check_type, entity_of
 from derivlint.cpp.problem import TypeProblemKind
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 def construct_value(typer: Typer, node: Construct) -> Value:
     """The value of ``T{...}``."""
     braces = typer.of(node.braces)
+    if not check_type(typer, (node.type,)):
+        return UNKNOWN_VALUE
     entity = entity_of(typer, node.type)
     if entity.kind is EntityKind.TYPE and entity.type is not None:
         if typer.conversions.rank(braces, entity.type) == IMPOSSIBLE and not _has_constructor(
@@ -33,12 +35,6 @@ def construct_value(typer: Typer, node: Construct) -> Value:
             }
             return typer.report(TypeProblemKind.CONSTRUCTION, node, **facts)
         return Value(entity.type)
-    if not check_template_arguments(typer, node.type):
-        return UNKNOWN_VALUE
-    if entity.kind is EntityKind.NOTHING:
-        return undeclared(typer, node.type, entity, TypeProblemKind.NOT_A_TYPE)
-    if entity.kind in (EntityKind.FUNCTION, EntityKind.VARIABLE):
-        return typer.report(TypeProblemKind.NOT_A_TYPE, node.type, name=node.type.spelling)
     return UNKNOWN_VALUE
 
 
@@ -46,7 +42,7 @@ def cast_value(typer: Typer, node: Cast) -> Value:
     """The value of ``(T) x``."""
     value = typer.operand(node.operand)
     type = typer.library.type_named(node.type.spelling)
-    if type is None:
+    if not check_type(typer, node.type.names) or type is None:
         return UNKNOWN_VALUE
     return construct(typer, node, type, [value])
 

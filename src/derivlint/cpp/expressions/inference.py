@@ -28,7 +28,7 @@ from derivlint.cpp.cpp_type import (
 from derivlint.cpp.expressions import calls, construction, operators
 from derivlint.cpp.expressions.conversion import LONG_LONG, UNSIGNED_INT
 from derivlint.cpp.expressions.typer import Typer
-from derivlint.formula import BraceList, Char, Conditional, Expr, Index, Name, Number, Parenthesized, String
+from derivlint.formula import BraceList, Char, Conditional, Expr, Index, Lambda, Name, Number, Parenthesized, String
 
 
 class Inference(Typer):
@@ -43,7 +43,9 @@ class Inference(Typer):
     binary = operators.binary_value
 
     def otherwise(self, node: Expr) -> Value:
-        """The unknown value, for lambdas, whose type is unique."""
+        """The unknown value, for lambdas, whose type is unique; checks the types that they declare."""
+        if isinstance(node, Lambda):
+            naming.check_type(self, node.types, is_type=False)
         return UNKNOWN_VALUE
 
     # ---- names and literals

@@ -7,7 +7,7 @@ operand follows, and
 * the name is a known template (``static_cast<double>(x)``), or the arguments name a well-known type
   (``x.item<float>()``);
 * or the name is qualified and ``(`` follows (``at::foo<a>(x)``);
-* or ``{`` or ``::`` follows, which never follows a comparison.
+* or ``{``, ``::`` or ``()`` follows, which never follows a comparison.
 
 Everything else is a comparison: ``x < -1``, ``a < b && c > d``, ``(p < n) > (m)``.
 """
@@ -89,11 +89,13 @@ def _template_brackets(tokens: list[Token], opening: int) -> dict[int, int]:
         elif not _is_type_token(tokens, index, is_template):
             return {}
     follower = tokens[index + 1].type if index + 1 < len(tokens) else ""
-    if marks[index] < len(tokens[index].text) or follower in _OPENS_OPERAND:
+    # in the body of a lambda a name after a type is declared: "std::vector<Tensor> x = y"
+    declares = follower == "IDENT" and is_template and names_type
+    if marks[index] < len(tokens[index].text) or (follower in _OPENS_OPERAND and not declares):
         return {}
-    if is_template or names_type or follower in ("LBRACE", "SCOPE") or (before == "SCOPE" and follower == "LPAR"):
-        return marks
-    return {}
+    following = [token.type for token in tokens[index + 1 : index + 3]]
+    is_called = follower == "LPAR" and (before == "SCOPE" or following[1:] == ["RPAR"])
+    return marks if is_template or names_type or is_called or follower in ("LBRACE", "SCOPE") else {}
 
 
 def _is_type_token(tokens: list[Token], index: int, is_template: bool) -> bool:

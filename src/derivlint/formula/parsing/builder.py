@@ -172,7 +172,7 @@ class TreeBuilder:
     @staticmethod
     def _lambda(info: LambdaInfo, end: int, body: Expr | None) -> Lambda:
         uses = tuple(simple_name(token) for token in info.uses)
-        return Lambda(info.start, end, info.start, info.capture_end, info.params, body, uses)
+        return Lambda(info.start, end, info.start, info.capture_end, info.params, body, uses, info.type_names)
 
     # ---- lists
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from derivlint.formula.nodes import LambdaParam
+from derivlint.formula.nodes import LambdaParam, Name, NamePart
 from derivlint.formula.vocabulary import KEYWORD, SEMICOLON, Token
 
 _ENDS_OPERAND = frozenset({"IDENT", "NUMBER", "STRING", "CHAR", "RPAR", "RSQB", "RBRACE", "TEMPLATE_CLOSE", "STEP"})
@@ -25,7 +25,7 @@ class LambdaInfo(Struct, eq=False):
         capture_end: the offset after the closing bracket of the captures.
         params: the parameters.
         local_names: the parameters, and the variables that a body of statements declares.
-        type_starts: the offsets of words in declared types.
+        types: the tokens of declared types, of those in a body without what is in angle brackets.
         uses: the identifiers of outside variables in the captures and in a body of statements.
         body: the tokens of a body of statements.
     """
@@ -35,9 +35,28 @@ class LambdaInfo(Struct, eq=False):
     capture_end: int
     params: tuple[LambdaParam, ...] = ()
     local_names: set[str] = field(default_factory=set)
-    type_starts: set[int] = field(default_factory=set)
+    types: list[Token] = field(default_factory=list)
     uses: list[Token] = field(default_factory=list)
     body: list[Token] = field(default_factory=list)
+
+    @property
+    def type_starts(self) -> set[int]:
+        """The offsets of words in declared types."""
+        return {token.start for token in self.types if token.type == "IDENT"}
+
+    @property
+    def type_names(self) -> tuple[Name, ...]:
+        """The names in declared types, without their template arguments, which follow as names of their own."""
+        names: list[Name] = []
+        before: Token | None = None
+        for token in self.types:
+            if token.type == "IDENT":
+                part = NamePart(token.text, token.start, token.end)
+                is_qualified = before is not None and before.type == "SCOPE"
+                parts = (*names.pop().parts, part) if is_qualified and names else (part,)
+                names.append(Name(parts[0].start, token.end, parts, False, None if is_qualified else token.text))
+            before = token
+        return tuple(names)
 
 
 def mark_lambdas(tokens: list[Token]) -> tuple[list[Token], list[LambdaInfo]]:
@@ -115,7 +134,7 @@ def _lambda_at(tokens: list[Token], index: int, partner: dict[int, int]) -> tupl
     end = tokens[partner[position]].end
     info = LambdaInfo(tokens[index].start, end, tokens[captures_end].end)
     between = tokens[(params[1] if params else captures_end) + 1 : position]
-    info.type_starts.update(token.start for token in between if token.type == "IDENT")
+    info.types.extend(between)
     if params is not None:
         info.params = read_params(tokens[params[0] : params[1]], info)
     info.uses.extend(token for token in tokens[index + 1 : captures_end] if token.type == "IDENT")
@@ -154,7 +173,7 @@ def read_params(tokens: list[Token], info: LambdaInfo | None = None) -> tuple[La
         named = last.type == "IDENT" and len(declared) > 1 and declared[-2].type != "SCOPE" and last.text != "const"
         types = declared[:-1] if named else declared
         if info is not None:
-            info.type_starts.update(token.start for token in types if token.type == "IDENT")
+            info.types.extend(types)
             info.local_names.update({last.text} if named else ())
         if named:
             param = LambdaParam(start, end, last.text, last.start, last.end, start, types[-1].end)
@@ -188,8 +207,9 @@ def _read_statements(info: LambdaInfo) -> None:
         if token.type == "IDENT" and _is_declared(body, index):
             info.local_names.add(token.text)
             _mark_declared_type(info, index)
+    type_starts = info.type_starts
     for index, token in enumerate(body):
-        if token.type != "IDENT" or token.text in info.local_names or token.start in info.type_starts:
+        if token.type != "IDENT" or token.text in info.local_names or token.start in type_starts:
             continue
         before = body[index - 1].type if index else ""
         after = body[index + 1].type if index + 1 < len(body) else ""
@@ -218,6 +238,5 @@ def _begins_statement(body: list[Token], index: int) -> bool:
 def _mark_declared_type(info: LambdaInfo, index: int) -> None:
     position = index - 1
     while position >= 0 and (info.body[position].type in ("IDENT", "SCOPE") or info.body[position].text in "&*"):
-        if info.body[position].type == "IDENT":
-            info.type_starts.add(info.body[position].start)
         position -= 1
+    info.types.extend(info.body[position + 1 : index])

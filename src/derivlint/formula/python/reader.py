@@ -208,7 +208,8 @@ class _PythonReader:
                 self._next()
                 name = self._next("IDENT")
                 end = self._template(name.end)
-                part = Part("member", part.start, end, (part,), name, name.text)
+                simple = name.text if end == name.end else ""
+                part = Part("member", part.start, end, (part,), name, simple)
             elif kind == "LBRACE" and part.kind == "name":
                 self._next()
                 items = self._items("RBRACE", self._expression)
