@@ -161,9 +161,10 @@ def names_of(item: pytest.Item) -> Sequence[str]:
 
 def headers_folder(config: pytest.Config) -> Path | None:
     """The folder of PyTorch's precompiled headers; None if tests do without."""
-    if config.getoption("campaign") or config.getoption("light") or sys.platform != "linux" or config.cache is None:
+    cache: pytest.Cache | None = getattr(config, "cache", None)
+    if config.getoption("campaign") or config.getoption("light") or sys.platform != "linux" or cache is None:
         return None
-    return config.cache.mkdir("derivlint-headers")
+    return cache.mkdir("derivlint-headers")
 
 
 def packaged_folder() -> Path:
