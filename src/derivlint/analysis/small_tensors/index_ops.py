@@ -9,7 +9,6 @@ from derivlint.analysis.small_tensors.reduce_ops import axes_of
 from derivlint.analysis.small_tensors.tensor import (
     SmallTensor,
     Value,
-    all_indices,
     broadcast_map,
     broadcast_to,
     coordinates,
@@ -114,20 +113,16 @@ def _by_indices(sizes: Sizes, indices: Value) -> SmallTensor:
         raise SizesError
     shape = sizes_by.broadcast(*(tensor.sizes for _, tensor in indexed))
     first = indexed[0][0] if indexed[-1][0] - indexed[0][0] + 1 == len(indexed) else 0
-    rest = [at for at in range(len(sizes)) if at >= len(indices) or indices[at] is None]
     strides = strides_of(sizes)
+    rest = tuple(strides[at] for at in range(len(sizes)) if at >= len(indices) or indices[at] is None)
     starts = [0] * count_of(shape)
     count_of(result_sizes)
     for at, tensor in indexed:
         items = broadcast_to(tensor, shape).items
         starts = [start + _wrapped(index, sizes[at]) * strides[at] for start, index in zip(starts, items, strict=True)]
-    own = strides_of(shape)
-    positions = []
-    for where in all_indices(result_sizes):
-        inner = where[first : first + len(shape)]
-        outer = (*where[:first], *where[first + len(shape) :])
-        start = starts[sum(place * stride for place, stride in zip(inner, own, strict=True))]
-        positions.append(start + sum(place * strides[at] for place, at in zip(outer, rest, strict=True)))
+    inner = strided_indices(result_sizes, (*(0,) * first, *strides_of(shape), *(0,) * (len(rest) - first)))
+    outer = strided_indices(result_sizes, (*rest[:first], *(0,) * len(shape), *rest[first:]))
+    positions = [starts[place] + offset for place, offset in zip(inner, outer, strict=True)]
     return SmallTensor(result_sizes, positions)
 
 

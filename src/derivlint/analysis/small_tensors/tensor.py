@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import product, repeat
+from itertools import repeat
 from typing import Any
 
 from msgspec import Struct
@@ -173,11 +173,6 @@ def broadcast_map(function: Callable[..., Value], *values: Value) -> Value:
     if results and type(results[0]) is tuple:
         return tuple(SmallTensor(sizes, items) for items in zip(*results, strict=True))
     return SmallTensor(sizes, results)
-
-
-def all_indices(sizes: Sequence[int]) -> product[tuple[int, ...]]:
-    """The index of each element, in order."""
-    return product(*map(range, sizes))
 
 
 #: The operators on small tensors that are not elementwise.
