@@ -46,7 +46,7 @@ from derivlint.lint.shared.degree_wording import shown
 from derivlint.lint.shared.typed_edits import without_conj
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, group="complex", yields_to=(WRONG_VALUE,), reads=AnalysisDepth.SEMANTICS)
+META = RuleMeta(severity=Severity.ERROR, group="complex", yields_to=(WRONG_VALUE,), reads=AnalysisDepth.SEMANTICS)
 
 VALID = (
     """\

@@ -56,7 +56,7 @@ from derivlint.model import Entry, Model
 from derivlint.operators import holds_for
 
 META = RuleMeta(
-    severity=Severity.WARNING,
+    severity=Severity.ERROR,
     group="complex",
     yields_to=(
         UNCOMPILED_HERE,

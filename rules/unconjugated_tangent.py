@@ -44,7 +44,7 @@ from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
-    severity=Severity.WARNING, group="complex", yields_to=(UNCOMPILED_HERE, WRONG_VALUE), reads=AnalysisDepth.SEMANTICS
+    severity=Severity.ERROR, group="complex", yields_to=(UNCOMPILED_HERE, WRONG_VALUE), reads=AnalysisDepth.SEMANTICS
 )
 
 VALID = (

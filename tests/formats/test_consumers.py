@@ -220,10 +220,10 @@ def test_sarif_describes_a_rule_by_its_page() -> None:
     assert rule["fullDescription"]["text"].startswith("A product of the gradient and a factor that depends on")
     assert rule["help"]["markdown"].startswith("# missing-conjugate\n")
     assert rule["helpUri"].endswith("/docs/rules/missing-conjugate.md")
-    assert rule["defaultConfiguration"] == {"level": "warning"}
+    assert rule["defaultConfiguration"] == {"level": "error"}
     assert rule["properties"] == {
         "precision": "high",
-        "problem.severity": "warning",
+        "problem.severity": "error",
         "tags": ["autograd", "correctness"],
     }
 
