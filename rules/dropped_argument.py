@@ -40,7 +40,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.calls.dropping import IS_RESULT, dropped_arguments
+from derivlint.analysis.calls.argument_order import IS_RESULT
+from derivlint.analysis.calls.dropping import dropped_arguments
 from derivlint.analysis.shapes.compare import shape_judgement_of
 from derivlint.analysis.small_tensors.compare import small_tensors_of
 from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta, Severity

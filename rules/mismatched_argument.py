@@ -6,7 +6,9 @@ passed another argument or, in the operator's own backward function, its result,
 passed at all. Also a tensor that a helper is passed twice: for the parameter of its name and for another one; an output
 that a helper is passed twice; an output that holds no indices for a parameter that takes indices or a mask, where
 another output holds them; a gradient, the only output or the argument whose gradient is computed, for an index or for
-the mask of "where" or "masked_fill"; and a flag for an integer, or an integer for a flag.
+the mask of "where" or "masked_fill"; a flag for an integer, or an integer for a flag; "true" for "is_result" or
+"self_is_result" beside an argument, or "false" beside the result; and the layout of one tensor for "layout" beside the
+sizes of another for "sizes".
 
 ## Why it is bad
 Both are tensors, so either compiles. "hardsigmoid_backward" uses "self" to decide where the function is flat; if it is
@@ -42,7 +44,7 @@ from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.argument_order import order_finding, parameter, passed, with_parameters, wrongly_passed
-from derivlint.lint.shared.typed_edits import as_named
+from derivlint.lint.shared.typed_edits import as_named, with_opposite
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
@@ -135,6 +137,46 @@ INVALID = (
         message='"cumprod_backward" is passed "true" for "dim", which is a flag',
         help="pass a value of the type of the parameter",
     ),
+    Invalid(
+        """\
+- name: leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
+  self: leaky_relu_backward(grad, self, negative_slope, true)
+""",
+        at="2:57-61",
+        message='"leaky_relu_backward" is passed "true" for "self_is_result", but "self", an argument',
+        help='pass "false"',
+        fixed="  self: leaky_relu_backward(grad, self, negative_slope, false)",
+    ),
+    Invalid(
+        """\
+- name: elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)
+  self: elu_backward(grad, alpha, scale, input_scale, false, result)
+""",
+        at="2:55-60",
+        message='"elu_backward" is passed "false" for "is_result", but "result", the result',
+        help='pass "true"',
+        fixed="  self: elu_backward(grad, alpha, scale, input_scale, true, result)",
+    ),
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), self.layout(), 1)
+""",
+        at="2:76-89",
+        message='"mm_mat2_backward" is passed "self.layout()" for "layout", and "mat2.sym_sizes()" for "sizes"',
+        help="pass the properties of one tensor",
+    ),
+    Invalid(
+        """\
+- name: _cudnn_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank, \
+bool deterministic, bool zero_infinity) -> (Tensor, Tensor)
+  log_probs: _cudnn_ctc_loss_backward(grad, result0, result1, deterministic)
+""",
+        at="2:63-76",
+        message='"_cudnn_ctc_loss_backward" is passed "deterministic" for "zero_infinity"',
+        help="pass the argument of the parameter's name",
+        fixed="  log_probs: _cudnn_ctc_loss_backward(grad, result0, result1, zero_infinity)",
+    ),
 )
 
 
@@ -161,6 +203,15 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 f"{with_parameters(problem, passed(problem))}, which is {'a flag' if flag is BOOL else 'an integer'}"
             )
             yield order_finding(problem, message, "pass a value of the type of the parameter")
+        elif kind is MismatchKind.RESULT_FLAG:
+            literal = problem.formula.source_of(problem.arguments[0].node)
+            is_result = literal == "false"
+            message = f"{with_parameters(problem, passed(problem))}, but {quoted(names[0])}, "
+            message += "the result" if is_result else "an argument"
+            yield order_finding(problem, message, f"pass {quoted(str(is_result).lower())}", with_opposite(problem))
+        elif kind is MismatchKind.OTHER_PROPERTY:
+            message = with_parameters(problem, passed(problem), quoted(names[0]))
+            yield order_finding(problem, message, "pass the properties of one tensor")
         elif kind is MismatchKind.NOT_DISCRETE:
             message = f"{with_parameters(problem, quoted(names[0]))}, and {quoted(names[1])} holds integers or a mask"
             yield order_finding(problem, message, "pass the output that holds the indices")

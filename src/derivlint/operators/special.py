@@ -28,6 +28,8 @@ METADATA_MEMBERS = words("""
     _nnz _nested_tensor_size _nested_tensor_strides is_same_size storage_offset sym_storage_offset names key_set
 """)
 
+#: Those among them that read the sizes, the layout or the device.
+SIZE_MEMBERS = words("sizes sym_sizes size sym_size dim ndimension numel sym_numel layout device")
 
 #: The suffixes of primals and of tangents.
 PRIMAL = "_p"

@@ -6,6 +6,7 @@ PyTorch names parameters consistently: a helper for ``mse_loss`` takes ``self`` 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from enum import Enum
 from itertools import pairwise
@@ -14,6 +15,7 @@ from msgspec import Struct
 
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, callee_name, only_operand, role_of
 from derivlint.analysis.interpretation.degree import Degree
+from derivlint.analysis.interpretation.facts import Dependence
 from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.interpretation.operators import VIEWS
 from derivlint.analysis.outputs import discrete_kind
@@ -21,6 +23,7 @@ from derivlint.analysis.typed import TypedFormula, seed_names, seed_of
 from derivlint.cpp.cpp_type import BOOL, TENSOR, types
 from derivlint.cpp.declarations.declaration import Parameter
 from derivlint.formula import Call, Expr, Index, Member, Name, unparenthesized
+from derivlint.formula.vocabulary import words
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRADS
 from derivlint.model.resolve import EntryFunction, generic_output_index
@@ -61,6 +64,10 @@ class MismatchKind(Enum):
     FLOATING_INDEX = "floating index"
     #: a flag for an integer, or an integer for a flag
     FLAG_AND_NUMBER = "flag and number"
+    #: an argument with the flag of results, or the result with that of arguments
+    RESULT_FLAG = "result flag"
+    #: the size or layout of one tensor beside those of another for "sizes" and "layout"
+    OTHER_PROPERTY = "other property"
     #: the operator's result for a parameter with the name of an argument
     RESULT_FOR_ARGUMENT = "result for argument"
 
@@ -279,6 +286,7 @@ def _misplaced_values(formula: TypedFormula, call: CallFacts) -> ArgumentMismatc
     ]
     passed = {name: (argument, parameter) for name, argument, parameter in bindings}
     own = {name for name, _, parameter in bindings if parameter.name == name}
+    is_own_backward = call.name == function.canonical.name.base + BACKWARD
     for name, argument, parameter in bindings:
         target = parameter.name
         if target == name or target not in plain_names:
@@ -289,7 +297,7 @@ def _misplaced_values(formula: TypedFormula, call: CallFacts) -> ArgumentMismatc
                 return ArgumentMismatch(
                     MismatchKind.SWAPPED, formula, call, (argument, counterpart), (str(name), target)
                 )
-        elif name in own and not formula.variables & {target}:
+        elif (name in own or is_own_backward) and not formula.variables & {target}:
             return ArgumentMismatch(MismatchKind.OTHER_ARGUMENT, formula, call, (argument,), (str(name), target))
     return None
 
@@ -332,6 +340,56 @@ def converted_flags(interpretation: Interpretation) -> Iterator[ArgumentMismatch
                 break
 
 
+def contradicted_flags(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
+    """The literals for whether a function is passed its input or its result that contradict the tensor passed."""
+    formula = interpretation.formula
+    function = formula.written.entry.function
+    outputs = {output.name for output in function.outputs} if function is not None else set()
+    for call in interpretation.calls:
+        flag = tensor = None
+        for argument in call.arguments:
+            name = argument.parameter.name if argument.parameter is not None else ""
+            if name.endswith(IS_RESULT):
+                flag = argument
+            elif name in FLAGGED:
+                tensor = argument
+        variable = variable_of(tensor.node) if tensor is not None else None
+        if flag is not None and tensor is not None and function is not None and variable is not None:
+            # the forward formula of an in-place operator reads the result as "self_p"
+            is_overwritten = not formula.is_backward and function.canonical.schema.kind is SchemaKind.inplace
+            is_argument = variable.removesuffix(PRIMAL) in function.tensor_arguments and not is_overwritten
+            is_result = not is_argument and (variable in outputs or variable == "self" + PRIMAL)
+            if is_argument != is_result and formula.source_of(flag.node) == str(is_argument).lower():
+                yield ArgumentMismatch(MismatchKind.RESULT_FLAG, formula, call, (flag, tensor), (variable,))
+
+
+def mixed_properties(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
+    """The sizes, strides or layouts of different tensors that a call takes as those of one; one for each call."""
+    formula = interpretation.formula
+    for call in interpretation.calls:
+        owners: dict[str, list[tuple[str, CallArgument]]] = {}
+        for argument in call.arguments:
+            prefix, _, property_name = (argument.parameter.name if argument.parameter else "").rpartition("_")
+            read = interpretation.facts[argument.node].dependence
+            if property_name in PROPERTIES and len(read) == 1 and Dependence.METADATA in read.values():
+                owners.setdefault(prefix, []).append((next(iter(read)), argument))
+        for pairs in owners.values():
+            counts = Counter(owner for owner, _ in pairs)
+            usual = counts.most_common(1)[0][0]
+            blamed = next((argument for owner, argument in pairs if owner != usual), None)
+            if blamed is not None:
+                counterpart = next(argument for owner, argument in pairs if owner == usual)
+                text = formula.source_of(counterpart.node)
+                yield ArgumentMismatch(MismatchKind.OTHER_PROPERTY, formula, call, (blamed, counterpart), (text,))
+                break
+
+
+#: The last words of parameters for properties of a tensor.
+PROPERTIES = words("sizes strides layout")
+#: The suffix of flags for whether a function gets its input or its result,
+IS_RESULT = "is_result"
+#: and the parameters that they are about.
+FLAGGED = ("self", "self_or_result")
 INTEGERS = types("int64_t SymInt")
 #: Parameters for indices.
 INDEX = ("index", "indices")

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Set
 
 from msgspec import Struct
 
+from derivlint.analysis.calls.argument_order import IS_RESULT
 from derivlint.analysis.interpretation.callee import CallFacts
 from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.typed import TypedFormula
@@ -37,8 +38,6 @@ from derivlint.model.resolve import EntryFunction
 #: Parts of the names of functions for gradients and tangents.
 BACKWARD = "backward"
 JVP = "_jvp"
-#: The suffix of flags for whether a function gets its input or its result.
-IS_RESULT = "is_result"
 LITERALS = ("true", "false", "nullopt")
 #: The minimum length of an abbreviated argument name, such as "eps".
 SHORTEST = 3

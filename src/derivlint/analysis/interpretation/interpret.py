@@ -470,7 +470,7 @@ class _InterpretationRun(Analysis[Fact]):
             or (call.is_method and call.function is not None)
         )
         parts = []
-        unread = self._only_metadata(call)
+        unread = only_metadata(self.operators, call)
         for position, fact in enumerate(facts):
             most = Dependence.VALUE if is_explained or fact.degree is not Degree.CONSTANT else Dependence.POSSIBLE
             parameter = call.arguments[position].parameter
@@ -497,14 +497,15 @@ class _InterpretationRun(Analysis[Fact]):
                     shared |= fact.aliases
         return shared
 
-    def _only_metadata(self, call: CallFacts) -> frozenset[int]:
-        """The positions of arguments of which only metadata is read, by the callee's definition."""
-        derived = self.operators.derived(call.name)
-        if derived is None or not derived.only_metadata:
-            return frozenset()
-        # without headers, assume the defined helper: at worst a dependence is underestimated
-        positions = argument_positions(call, derived, is_same=call.function is None)
-        return frozenset(at for name, at in (positions or {}).items() if name in derived.only_metadata)
+
+def only_metadata(operators: OperatorDegrees, call: CallFacts) -> frozenset[int]:
+    """The positions of arguments of which only metadata is read, by the callee's definition."""
+    derived = operators.derived(call.name)
+    if derived is None or not derived.only_metadata:
+        return frozenset()
+    # without headers, assume the defined helper: at worst a dependence is underestimated
+    positions = argument_positions(call, derived, is_same=call.function is None)
+    return frozenset(at for name, at in (positions or {}).items() if name in derived.only_metadata)
 
 
 def _owners(formula: TypedFormula) -> dict[str, str]:

@@ -8,8 +8,10 @@ from derivlint.analysis import analyses_of
 from derivlint.analysis.calls.argument_order import (
     ArgumentMismatch,
     argument_mismatches,
+    contradicted_flags,
     converted_flags,
     floating_masks,
+    mixed_properties,
     output_mismatches,
 )
 from derivlint.lint.diagnostic import Finding, Fix
@@ -24,6 +26,8 @@ def wrongly_passed(entry: Entry, model: Model) -> Iterator[ArgumentMismatch]:
     yield from analyses.collect(entry, output_mismatches)
     yield from analyses.collect(entry, floating_masks)
     yield from analyses.collect(entry, converted_flags)
+    yield from analyses.collect(entry, contradicted_flags)
+    yield from analyses.collect(entry, mixed_properties)
 
 
 def parameter(problem: ArgumentMismatch, index: int = 0) -> str:

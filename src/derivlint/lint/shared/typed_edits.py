@@ -100,6 +100,12 @@ def as_named(problem: ArgumentMismatch) -> Fix | None:
     return _replace(formula, blamed, problem.names[1]) if formula.is_backward else None
 
 
+def with_opposite(problem: ArgumentMismatch) -> Fix | None:
+    """Make a fix that passes "false" for "true" or vice versa."""
+    formula, blamed = problem.formula, problem.arguments[0].node
+    return _replace(formula, blamed, "false" if formula.source_of(blamed) == "true" else "true")
+
+
 def with_other_suffix(problem: ArgumentMismatch) -> Fix | None:
     """Make a fix that replaces a tangent by the primal or vice versa, or swaps them if both are passed."""
     formula, blamed = problem.formula, problem.arguments[0]

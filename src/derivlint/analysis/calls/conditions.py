@@ -1,0 +1,56 @@
+"""Conditions that are the same for all inputs, and minuses that have no effect on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from derivlint.analysis.typed import TypedFormula
+from derivlint.cpp.cpp_type import BOOL
+from derivlint.formula import Binary, Call, Conditional, Expr, Member, Number, Unary, unparenthesized
+from derivlint.formula.vocabulary import words
+from derivlint.model import DerivativeFormula
+
+#: What methods count.
+COUNTS = dict.fromkeys(words("dim ndimension"), "a number of dimensions")
+COUNTS |= dict.fromkeys(words("numel sym_numel"), "a number of elements")
+COUNTS |= dict.fromkeys(words("size sym_size"), "a size")
+_FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
+#: Whether a comparison of a count with a negative number is true; with zero, the first two are the same.
+_OF_NEGATIVES = {"<": False, ">=": True, "<=": False, ">": True, "==": False, "!=": True}
+_OF_ZERO = ("<", ">=")
+
+
+def constant_comparisons(formula: DerivativeFormula) -> Iterator[tuple[Binary, bool, str]]:
+    """The comparisons of counts with the same result for all tensors, with that result and the kind of count."""
+    for node in formula.parsed.nodes if formula.is_expression else ():
+        if not isinstance(node, Binary) or node.op not in _FLIPPED:
+            continue
+        for op, operand, bound in ((node.op, node.left, node.right), (_FLIPPED[node.op], node.right, node.left)):
+            call, number = unparenthesized(operand), _integer(bound)
+            if number is None or not isinstance(call, Call) or not isinstance(call.callee, Member):
+                continue
+            count = COUNTS.get(call.callee.name)
+            if count is not None and (number < 0 or (number == 0 and op in _OF_ZERO)):
+                yield node, _OF_NEGATIVES[op], count
+
+
+def _integer(node: Expr) -> int | None:
+    node = unparenthesized(node)
+    if isinstance(node, Unary) and node.op == "-":
+        number = _integer(node.operand)
+        return None if number is None else -number
+    return int(node.text) if isinstance(node, Number) and node.text.isdigit() else None
+
+
+def negated_conditions(formula: TypedFormula) -> Iterator[Unary]:
+    """The minuses before conditions."""
+    for node in formula.nodes:
+        conditions: tuple[Expr, ...] = ()
+        if isinstance(node, Conditional):
+            conditions = (node.condition,)
+        elif isinstance(node, Binary) and node.op in ("&&", "||"):
+            conditions = (node.left, node.right)
+        for condition in conditions:
+            minus = unparenthesized(condition)
+            if isinstance(minus, Unary) and minus.op == "-" and formula.type_of(minus.operand) is BOOL:
+                yield minus
