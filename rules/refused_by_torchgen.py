@@ -11,11 +11,11 @@ misleading message, and the build stops.
 
 ## Example
     - name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
-      self: f(grads,grads[0])
+      self: f(grads,grads[0], exponent)
 
 ## Instead
     - name: frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
-      self: f(grads, grads[0])
+      self: f(grads, grads[0], exponent)
 
 ## Sources
 torchgen/packaged/autograd/load_derivatives.py, ``check_grad_usage``, ``saved_variables`` and

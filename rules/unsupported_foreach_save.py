@@ -10,11 +10,11 @@ does not match, its generator fails with an empty message or a ``KeyError``.
 
 ## Example
     - name: abs(Tensor self) -> Tensor
-      self: f(grad, result.scalar_type())
+      self: f(grad, result.scalar_type(), self)
 
 ## Instead
     - name: abs(Tensor self) -> Tensor
-      self: f(grad, self.scalar_type())
+      self: f(grad, self.scalar_type(), self)
 
 ## Sources
 torchgen/api/autograd.py, ``gen_foreach_derivativeinfo``.
@@ -75,7 +75,7 @@ INVALID = (
     Invalid(
         """\
 - name: abs(Tensor self) -> Tensor
-  self: f(grad, TensorGeometry(self))
+  self: f(grad, TensorGeometry(self), self)
 """,
         at="2:32-36",
         message='"_foreach_abs" shares this formula and cannot save "TensorGeometry(self)"',

@@ -6,6 +6,9 @@ constant, factor, argument or condition. Both are computed at several points, re
 complex list, complex ones. Where the result depends on a dimension, a mask or an index, real tensors with a few
 elements are tried as well. An undefined tensor counts as zero.
 
+A formula that calls an unknown helper is wrong as well if its variables do not determine the gradient: two calls of the
+operator give all of them the same values, and have different gradients.
+
 ## Why it is bad
 The gradient is wrong wherever it is used, and nothing raises.
 
@@ -18,7 +21,7 @@ The gradient is wrong wherever it is used, and nothing raises.
       self: grad * -self.sin().conj()
 
 ## What it cannot see
-Operators and helpers whose values are not known, and formulas that call them. Formulas that "nonlinear-gradient"
+Operators whose values are not known, and most formulas that call unknown helpers. Formulas that "nonlinear-gradient"
 reports are left to it, factors that only lack "conj()" to "missing-conjugate".
 
 ## Sources

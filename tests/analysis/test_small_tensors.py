@@ -152,6 +152,8 @@ def test_what_only_several_elements_show(
         ("- name: mul.Tensor(Tensor self, Tensor other) -> Tensor", "  self: (grad * other).sum(0, true)"),
         # not known
         ("- name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "  self: mine(grad, dim)"),
+        ("- name: exp(Tensor self) -> Tensor", "  self: mine(grad, result)"),
+        ("- name: repeat(Tensor self, SymInt[] repeats) -> Tensor", "  self: mine(grad, self.sym_sizes(), repeats)"),
         # what is not linear is another fault
         ("- name: flip(Tensor self, int[] dims) -> Tensor", "  self: grad.flip(dims) * grad"),
         # right
@@ -184,6 +186,38 @@ def test_repeated_positions_are_shown(bundled_natives: NativeFunctions) -> None:
     (wrong,) = small_tensors_of(model, model.entries[0])
     at = dict(wrong.at)
     assert (at["self"], at["index"]) == ((3, 2), (2, 1, 0, 2, 1))
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (
+            ("- name: repeat(Tensor self, SymInt[] repeats) -> Tensor", "  self: mine(grad, self.dim(), repeats)"),
+            'it has the sizes of "self", which the formula does not use',
+        ),
+        (
+            (
+                "- name: embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights,"
+                " SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
+                "  grad_output: mine(grad, indices, scale_grad_by_freq)",
+            ),
+            'it depends on "padding_idx", which the formula does not use',
+        ),
+        (
+            (
+                "- name: elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
+                "  self: mine(grad, alpha, scale, input_scale, result)",
+            ),
+            "-3.01 and 0.951 have the same output, but not the same derivative",
+        ),
+    ],
+)
+def test_no_helper_can_compute_what_its_arguments_do_not_determine(
+    lines: tuple[str, ...], reason: str, bundled_natives: NativeFunctions
+) -> None:
+    model = entry(bundled_natives, *lines)
+    (wrong,) = small_tensors_of(model, model.entries[0])
+    assert wrong.reason == reason
 
 
 def test_an_index_out_of_range_is_wrong(bundled_natives: NativeFunctions) -> None:

@@ -62,16 +62,23 @@ def legal_cases(function: NativeFunction) -> tuple[tuple[Values, Value], ...]:
 
 
 def _legal_cases(function: NativeFunction) -> Iterator[tuple[Values, Value]]:
-    sizes = size_function(function)
-    if sizes is None:
+    if size_function(function) is None:
         return
     for arguments in _arguments(function):
-        try:
-            result = sizes.run(_bound(function, sizes, arguments))
-        except FAILURES:
-            continue
+        result = output_sizes(function, arguments)
         if result is not UNKNOWN:
             yield arguments, result
+
+
+def output_sizes(function: NativeFunction, arguments: Values) -> Value:
+    """The sizes of an operator's outputs; ``UNKNOWN`` if it does not accept the arguments, or has no size function."""
+    sizes = size_function(function)
+    if sizes is None:
+        return UNKNOWN
+    try:
+        return sizes.run(_bound(function, sizes, arguments))
+    except FAILURES:
+        return UNKNOWN
 
 
 def _bound(function: NativeFunction, sizes: SizeFunction, arguments: Values) -> Values:

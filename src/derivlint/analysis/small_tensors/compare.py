@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from operator import mul
+from collections.abc import Collection, Iterator, Sequence
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.analysis.dispatch import derived_from, judged_bodies
@@ -19,12 +18,12 @@ from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.formula_compiler import called_names
 from derivlint.analysis.scalar_evaluation.compare import differ
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
-from derivlint.analysis.scalar_evaluation.points import COMPUTED, POSITIONS
+from derivlint.analysis.scalar_evaluation.points import COMPUTED
 from derivlint.analysis.scalar_evaluation.reference import ReferenceOperator, bound_operator
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, signature_of
 from derivlint.analysis.scalar_evaluation.values import DualList, UnknownValueError
 from derivlint.analysis.shapes.cases import KEEPDIM, REDUCTION
-from derivlint.analysis.shapes.compare import shape_judgement_of, shown
+from derivlint.analysis.shapes.compare import shape_judgement_of
 from derivlint.analysis.small_tensors.domain import FAILURES, implementation_named, is_elementwise
 from derivlint.analysis.small_tensors.evaluate import compile_formula
 from derivlint.analysis.small_tensors.index_ops import PositionError
@@ -33,32 +32,31 @@ from derivlint.analysis.small_tensors.inputs import (
     NUMBERS,
     Values,
     seeds_like,
-    small_arguments,
-    variations,
 )
-from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, filled, sizes_of
+from derivlint.analysis.small_tensors.points import (
+    Point,
+    elements,
+    gradient_of,
+    points_of,
+    product,
+    salt,
+    shown_arguments,
+    variables_of,
+)
+from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, filled
+from derivlint.analysis.small_tensors.undetermined import undetermined
 from derivlint.analysis.small_tensors.view_ops import sum_to
 from derivlint.analysis.typed import TypedFormula
 from derivlint.model import Differentiability, Entry, Model
 from derivlint.model.generated.forward import TANGENT
 from derivlint.operators.reference.evaluators import Evaluator
-from derivlint.schema import NativeFunction
-from derivlint.source.lazy import cached_property
 
 #: Arguments that do not affect values.
 STORAGE = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "copy", "generator"})
-#: The step of one-sided differences, the steps of central differences, and the relative difference that these may have.
-_STEP = 1e-6
-_STEPS = (2e-5, 1e-4)
-_AGREEMENT = 1e-4
-#: The kinds of numbers to try in turn; the first one that the operator accepts counts.
-_KINDS = (0, 1, 2)
 #: Arguments with few values; a case has one of them.
 _CHOICES = frozenset({KEEPDIM, REDUCTION})
 #: The element types of gradients and tangents.
 _NUMBERS = frozenset({float, int})
-#: The maximum number of indices in a message.
-_MOST_SHOWN = 10
 #: The number of points without a known value after which a formula is abandoned.
 _PATIENCE = 3
 
@@ -103,97 +101,6 @@ class _FormulaCheck(Struct):
     unknown: int = 0
 
 
-class _Point(Struct, frozen=True, dict=True):
-    """An operator with arguments."""
-
-    operator: ReferenceOperator
-    signature: EvaluationSignature
-    arguments: Values
-    outputs: Mapping[str, Value]
-    used: frozenset[str]
-    varied: frozenset[str] = frozenset()
-    derivatives: dict[str, Mapping[str, Value]] = field(default_factory=dict)
-
-    @cached_property
-    def gradients(self) -> Mapping[str, Value]:
-        """The gradients of outputs."""
-        outputs = self.outputs
-        return {
-            name: seeds_like(outputs[name], _salt(name)) for name in self.signature.differentiable if name in self.used
-        }
-
-    def along(self, moves: Mapping[str, Value]) -> dict[str, Value]:
-        """The approximate derivatives of the differentiable outputs along moves of arguments."""
-        return self._slopes(self._outputs(moves, _STEP), self.outputs, _STEP)
-
-    def _outputs(self, moves: Mapping[str, Value], step: float) -> Mapping[str, Value]:
-        outputs = self.operator.outputs({**self.arguments, **_moved(self.arguments, moves, step)})
-        return dict(zip(self.signature.outputs, outputs, strict=False))
-
-    def _slopes(self, above: Mapping[str, Value], below: Mapping[str, Value], width: float) -> dict[str, Value]:
-        try:
-            return {name: _difference(above[name], below[name], width) for name in self.signature.differentiable}
-        except FAILURES as failure:
-            raise UnknownValueError from failure
-
-    def certain(self, moves: Mapping[str, Value]) -> dict[str, Value]:
-        """The derivatives by central differences, if two steps agree.
-
-        Raises:
-            UnknownValueError: they differ.
-        """
-        slopes, repeated = (
-            self._slopes(self._outputs(moves, step), self._outputs(moves, -step), 2 * step) for step in _STEPS
-        )
-        for slope, repeated_slope in zip(slopes.values(), repeated.values(), strict=True):
-            for element, repeated_element in zip(_elements(slope), _elements(repeated_slope), strict=True):
-                if not abs(element - repeated_element) <= _AGREEMENT * (abs(element) + 1):
-                    raise UnknownValueError
-        return slopes
-
-    def direction(self, name: str) -> Mapping[str, Value]:
-        """The derivatives along one argument's seed."""
-        derivatives = self.derivatives.get(name)
-        if derivatives is None:
-            derivatives = self.derivatives[name] = self.along({name: seeds_like(self.arguments[name], _salt(name))})
-        return derivatives
-
-
-def _salt(name: str) -> int:
-    return sum(map(ord, name)) % 17
-
-
-def _moved(arguments: Values, moves: Mapping[str, Value], step: float) -> dict[str, Value]:
-    return {name: _plus(arguments[name], move, step) for name, move in moves.items()}
-
-
-def _plus(value: Value, move: Value, step: float) -> Value:
-    if type(value) is tuple:
-        return tuple(_plus(part, by, step) for part, by in zip(value, move, strict=True))
-    return SmallTensor(value.sizes, [item + step * by for item, by in zip(value.items, move.items, strict=True)])
-
-
-def _difference(above: Value, below: Value, width: float) -> Value:
-    if type(above) is tuple:
-        return tuple(_difference(upper, lower, width) for upper, lower in zip(above, below, strict=True))
-    if above.sizes != below.sizes:
-        raise UnknownValueError
-    items = [(upper - lower) / width for upper, lower in zip(above.items, below.items, strict=True)]
-    if not all(map(math.isfinite, items)):
-        raise UnknownValueError
-    return SmallTensor(above.sizes, items)
-
-
-def _elements(value: Value) -> Sequence[float]:
-    if isinstance(value, tuple):
-        return [element for tensor in value for element in _elements(tensor)]
-    return value.items  # type: ignore[no-any-return]
-
-
-def _product(one: Value, two: Value) -> float:
-    return float(sum(map(mul, _elements(one), _elements(two))))
-
-
 def operator_of(differentiability: Differentiability) -> ReferenceOperator | None:
     """The value of an operator on small tensors, or None if unknown."""
     function = differentiability.function
@@ -214,39 +121,6 @@ def is_judged(differentiability: Differentiability, formula: TypedFormula) -> bo
     return not all(map(is_elementwise, called_names(formula)))
 
 
-def points_of(
-    operator: ReferenceOperator, function: NativeFunction, signature: EvaluationSignature, used: frozenset[str]
-) -> Iterator[_Point]:
-    """The points of an operator, with gradients of the outputs that formulas use."""
-    for kind in _KINDS:
-        count = 0
-        for arguments in small_arguments(function, signature.inputs, kind):
-            point = _point(operator, signature, arguments, used)
-            if point is None:
-                continue
-            count += 1
-            yield point
-            for varied in variations(function, arguments):
-                point = _point(operator, signature, {**arguments, **varied}, used)
-                if point is not None:
-                    yield replace(point, varied=frozenset(varied))
-        if count:
-            return
-
-
-def _point(
-    operator: ReferenceOperator, signature: EvaluationSignature, arguments: Values, used: frozenset[str]
-) -> _Point | None:
-    try:
-        outputs = operator.outputs(arguments)
-    except UnknownValueError:
-        return None
-    named = dict(zip(signature.outputs, outputs, strict=False))
-    if all(type(named.get(name)) in (SmallTensor, tuple) for name in signature.differentiable):
-        return _Point(operator, signature, arguments, named, used)
-    return None
-
-
 def _signature(differentiability: Differentiability) -> EvaluationSignature:
     """The signature of a function, with lists as lists."""
     return replace(signature_of(differentiability), joined=())
@@ -262,7 +136,29 @@ def wrong_values(
         formulas: the formulas.
         refuted: the formulas that are known to be wrong.
     """
-    return (wrong for _, wrong in _comparisons(differentiability, formulas, refuted) if wrong is not None)
+    compared_formulas = set(refuted)
+    for check, wrong in _comparisons(differentiability, formulas, refuted):
+        compared_formulas.add(check.formula)
+        if wrong is not None:
+            yield wrong
+    for formula in formulas:
+        if formula.is_backward and formula not in compared_formulas and formula.written.auto is None:
+            yield from _undetermined(differentiability, formula, formulas)
+
+
+def _undetermined(
+    differentiability: Differentiability, formula: TypedFormula, formulas: Sequence[TypedFormula]
+) -> Iterator[WrongValues]:
+    operator = operator_of(differentiability)
+    if operator is None:
+        return
+    signature = _signature(differentiability)
+    for point in points_of(operator, differentiability.function, signature, signature.used(formulas)):
+        contradiction = undetermined(formula, differentiability.function, point)
+        if contradiction is not None:
+            at, reason, name = contradiction
+            yield WrongValues(formula, name, (), shown_arguments(at), reason=reason, varied=at.varied)
+            return
 
 
 def is_confirmed(differentiability: Differentiability, formula: TypedFormula) -> bool:
@@ -319,20 +215,6 @@ def _comparisons(
             return
 
 
-def _variables(formula: TypedFormula, point: _Point) -> dict[str, Value]:
-    signature = point.signature
-    if formula.is_backward:
-        return signature.backward(point.arguments, point.outputs, point.gradients)
-    names = [name for name in signature.inputs if point.arguments.get(name) is not None]
-    tangents = {name: seeds_like(point.arguments[name], _salt(name)) for name in names}
-    variables = signature.forward(point.arguments, point.outputs, tangents)
-    for name, tangent in tangents.items():
-        if type(tangent) is DualList:
-            variables[name] = listed = DualList(point.arguments[name])
-            listed.tangents = tuple(tangent)
-    return variables
-
-
 def _components(formula: TypedFormula, evaluate: Evaluator, variables: Values) -> tuple[Value, ...]:
     """The values of a formula for the names in its key; a list of gradients counts as one.
 
@@ -374,9 +256,9 @@ def _fitted(value: Value, like: Value) -> Value:
     return fitted
 
 
-def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: _Point) -> WrongValues | None:
+def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: Point) -> WrongValues | None:
     signature = point.signature
-    values = _components(formula, evaluate, _variables(formula, point))
+    values = _components(formula, evaluate, variables_of(formula, point))
     gradients = point.gradients
     for name, value in zip(formula.written.names, values, strict=False):
         own = point.arguments.get(name.text)
@@ -384,37 +266,14 @@ def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: _Point) -
             continue
         value = _fitted(value, own)
         derivatives = point.direction(name.text)
-        expected = sum(_product(gradient, derivatives[output]) for output, gradient in gradients.items())
-        if not differ(expected, _product(value, seeds_like(own, _salt(name.text)))):
+        expected = sum(product(gradient, derivatives[output]) for output, gradient in gradients.items())
+        if not differ(expected, product(value, seeds_like(own, salt(name.text)))):
             continue
-        return _first_wrong(formula, name.text, value, _gradient(point, name.text, gradients), point)
+        return _first_wrong(formula, name.text, value, gradient_of(point, name.text, gradients), point)
     return None
 
 
-def _gradient(point: _Point, name: str, gradients: Mapping[str, Value]) -> Value:
-    """The correct gradient of an argument, element by element."""
-    own = point.arguments[name]
-    units: list[Value]
-    if type(own) is tuple:
-        units = [
-            tuple(_unit(other_tensor, at if index == position else -1) for index, other_tensor in enumerate(own))
-            for position, tensor in enumerate(own)
-            for at in range(len(tensor.items))
-        ]
-    else:
-        units = [_unit(own, at) for at in range(len(own.items))]
-    elements = []
-    for unit in units:
-        slopes = point.certain({name: unit})
-        elements.append(sum(_product(gradient, slopes[output]) for output, gradient in gradients.items()))
-    return elements
-
-
-def _unit(tensor: SmallTensor, at: int) -> SmallTensor:
-    return SmallTensor(tensor.sizes, [float(place == at) for place in range(len(tensor.items))])
-
-
-def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: _Point) -> WrongValues | None:
+def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: Point) -> WrongValues | None:
     signature = point.signature
     names = [name for name in signature.inputs if point.arguments.get(name) is not None]
     variables = formula.variables
@@ -422,46 +281,30 @@ def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: _Point) ->
     if not any(name.endswith(TANGENT) for name in variables) and variables.isdisjoint(lists):
         # another rule reports the missing tangent
         return None
-    values = _components(formula, evaluate, _variables(formula, point))
-    moves = {name: seeds_like(point.arguments[name], _salt(name)) for name in names}
+    values = _components(formula, evaluate, variables_of(formula, point))
+    moves = {name: seeds_like(point.arguments[name], salt(name)) for name in names}
     derivatives = point.along(moves)
     for name, value in zip(formula.written.names, values, strict=False):
         expected = derivatives.get(name.text)
         if expected is None:
             continue
         value = _fitted(value, expected)
-        if not any(differ(right, actual) for right, actual in zip(_elements(expected), _elements(value), strict=True)):
+        if not any(differ(right, actual) for right, actual in zip(elements(expected), elements(value), strict=True)):
             continue
-        return _first_wrong(formula, name.text, value, _elements(point.certain(moves)[name.text]), point)
+        return _first_wrong(formula, name.text, value, elements(point.certain(moves)[name.text]), point)
     return None
 
 
-def _refused(formula: TypedFormula, point: _Point, reason: str) -> WrongValues:
-    return WrongValues(formula, formula.written.names[0].text, (), _shown(point), reason=reason, varied=point.varied)
-
-
-def _shown(point: _Point) -> tuple[tuple[str, Value], ...]:
-    return shown(
-        {name: _positions(value) if name in POSITIONS else sizes_of(value) for name, value in point.arguments.items()}
+def _refused(formula: TypedFormula, point: Point, reason: str) -> WrongValues:
+    return WrongValues(
+        formula, formula.written.names[0].text, (), shown_arguments(point), reason=reason, varied=point.varied
     )
 
 
-def _positions(value: Value) -> Value:
-    """Replace tensors of few integers by lists: repeated indices may be the cause."""
-    if type(value) is tuple:
-        return tuple(map(_positions, value))
-    if type(value) is not SmallTensor or len(value.items) > _MOST_SHOWN or set(map(type, value.items)) != {int}:
-        return sizes_of(value)
-    rows: tuple[Value, ...] = tuple(value.items)
-    for size in reversed(value.sizes[1:]):
-        rows = tuple(rows[at : at + size] for at in range(0, len(rows), size))
-    return rows
-
-
 def _first_wrong(
-    formula: TypedFormula, name: str, value: Value, expected: Sequence[float], point: _Point
+    formula: TypedFormula, name: str, value: Value, expected: Sequence[float], point: Point
 ) -> WrongValues | None:
-    at = _shown(point)
+    at = shown_arguments(point)
     start = 0
     for index, tensor in enumerate(value if type(value) is tuple else (value,)):
         for place, element in enumerate(tensor.items):

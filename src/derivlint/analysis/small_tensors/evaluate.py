@@ -48,7 +48,13 @@ def compile_formula(formula: TypedFormula) -> Evaluator | None:
 
 def is_understood(formula: TypedFormula) -> bool:
     """Whether every part of a formula is supported."""
-    return all(_TensorCompiler(formula).is_understood(node) for node in formula.nodes if isinstance(node, Expr))
+    return not unsupported_nodes(formula)
+
+
+def unsupported_nodes(formula: TypedFormula) -> list[Expr]:
+    """The parts of a formula that are not supported, given the values of their operands."""
+    compiler = _TensorCompiler(formula)
+    return [node for node in formula.nodes if isinstance(node, Expr) and not compiler.is_understood(node)]
 
 
 class _TensorCompiler(ElementCompiler):
