@@ -46,6 +46,7 @@ STATEMENTS = {
     "loops for ever": f"{'while (n > 0) { ' * 12} n += 1; {'}' * 12} return x.expand({{n}});",
     "ones": "return x * at::ones({1000000000, 1000000000}).unbind(0)[0];",
     "a list in sizes": "return x.reshape({1000000000, {0, 1}});",
+    "a tensor in sizes": "return x.reshape({1000000000, x});",
     "pieces": "auto y = at::split(x.expand({1000000000, 3}), 1); return y[0];",
     "calls of itself": "return f(x, n - 1) + f(f(x, n), n - 2) + f(f(f(x, n), n), n);",
     "a lambda that is given itself": "auto g = [&](auto h, auto y) { return h(h, y) + h(h, y); }; return g(g, x);",

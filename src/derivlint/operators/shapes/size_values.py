@@ -88,8 +88,8 @@ def numbers_of(value: Value, count: int | None = None) -> tuple[int, ...]:
     if type(numbers) is tuple and len(numbers) == 1 and type(numbers[0]) is tuple:
         # "{{1, 1}}" in C++
         (numbers,) = numbers
-    # a number times a tuple would repeat it
-    if type(numbers) is not tuple or tuple in map(type, numbers):
+    # a number times a list, or the sizes of a tensor, would repeat them
+    if type(numbers) is not tuple or not all(type(number) is int for number in numbers):
         raise SizesError
     if count is not None and len(numbers) == 1:
         return numbers * count
