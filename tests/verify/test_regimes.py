@@ -124,6 +124,10 @@ def test_axes_and_places_count_from_both_ends() -> None:
     inputs = made("slice.Tensor", [x, -1, -4, 3, 1])
     assert (inputs["axes from the other end"][1], inputs["places from the other end"][2:4]) == (1, [1, -2])
     assert {values[3] for values in inputs.values()} >= {5, 7}
+    # from the other end it would be the beginning
+    assert made("slice.Tensor", [x, 1, 1, 5, 1])["places from the other end"][2:4] == [-4, 5]
+    # the kernel writes out of bounds
+    assert "axes from the other end" not in made("_fft_c2r", [x.to(torch.complex128), [1], 0, 8])
     assert made("roll", [x, [1, -2], [0, 1]])["shifts to the other side"][1] == [-1, 2]
 
 

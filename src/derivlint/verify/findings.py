@@ -185,7 +185,9 @@ def _help(failure: dict[str, Any], function: FormulaFunction, verdict: FindingVe
         text = f'run as "{function.spec.operator}"; {text}'
     if verdict is FindingVerdict.NEW:
         return text
-    explanation = explanation_of(function.spec.operator, function.written.key_text, failure["rule"])
+    # a list operator has the explanations of the entry that it shares
+    operator = function.written.entry.operator or function.spec.operator
+    explanation = explanation_of(operator, function.written.key_text, failure["rule"])
     return f"{explanation}; {text}" if explanation else text
 
 

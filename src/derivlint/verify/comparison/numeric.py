@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from derivlint.verify.code.functions import FORWARD, FunctionSpec, own_outputs
+from derivlint.verify.code.functions import FOREACH, FORWARD, FunctionSpec, own_outputs
 from derivlint.verify.inputs.domains import auxiliary_of, manifold_of, tangent_space_of
 from derivlint.verify.inputs.layouts import has_same_numbers, is_plain, numbers
 from derivlint.verify.inputs.points import SamplePoint, is_inexact, overload_of, require_memory
@@ -344,4 +344,12 @@ class OperatorAtPoint:
             self.last_tangents = [(f'the tangent of "{name}"', item) for name, item in named if item is not None]
             if is_nested:
                 return list(result)
-            return [None if item is None else unpack_dual(item).primal for item in result]
+            is_foreach = of.operator.startswith(FOREACH) and all(
+                isinstance(values[self.positions[name]], list) for name, _ in tangents
+            )
+            moved = {index for _, index in tangents}
+            return [
+                # as in kernels, which skip elements of lists without a tangent
+                None if item is None or (is_foreach and index not in moved) else unpack_dual(item).primal
+                for index, item in enumerate(result)
+            ]

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
+from derivlint.operators import Book
 from derivlint.verify.code.functions import FunctionSpec, FunctionValue
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_inexact
@@ -20,6 +21,7 @@ _PARAMETERS = ("weight", "bias")
 _AXES = frozenset({"dim", "dims", "dim0", "dim1", "axis", "axis0", "axis1", "start_dim", "end_dim", "dimension"})
 _PLACES = frozenset({"start", "end", "index"})
 _STEPS = frozenset({"offset", "diagonal", "shifts", "k"})
+_WRAPPED_AXES = Book.by_hand("wrapped-axes")
 #: Tensors of indices along an axis.
 INDICES = frozenset({"index", "indices", "target", "targets"})
 #: The state of a tensor with another dtype than the first one.
@@ -105,7 +107,7 @@ def axes(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
         }
 
     turned = changed(_AXES, lambda axis: axis - rank if axis >= 0 else axis + rank)
-    if turned and rank:
+    if turned and rank and spec.operator not in _WRAPPED_AXES:
         yield replaced(point, turned, "axes from the other end", is_meant=True)
     for name in _STEPS & positions.keys():
         yield replaced(point, changed((name,), lambda step: -step or -1), f"{name} to the other side", is_meant=True)
@@ -115,7 +117,8 @@ def axes(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
     size = like.shape[axis]
     yield replaced(
         point,
-        changed(_PLACES, lambda place: place - size if place >= 0 else place + size),
+        # an end that reaches the length has no name from the other end
+        changed(_PLACES, lambda place: place if place >= size else place - size if place >= 0 else place + size),
         "places from the other end",
         is_meant=True,
     )
