@@ -50,6 +50,7 @@ INVALID = (
     Invalid(
         at="2:15-26",
         message='"is_variable" is deprecated',
+        also=("missing-conjugate",),
     ),
     Invalid(
         """\

@@ -62,6 +62,7 @@ INVALID = (
         at="2:59-65",
         message='"ignore" names no rule',
         help='write "ignore[rule, rule] reason"',
+        also=("missing-conjugate",),
     ),
     Invalid(
         """\

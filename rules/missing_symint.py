@@ -59,12 +59,12 @@ INVALID = (
     Invalid(
         """\
 - name: exp(Tensor self) -> Tensor
-  self: at::ones(self.sym_sizes(), grad.options()) * grad * result
+  self: at::ones(self.sym_sizes(), grad.options()) * grad * result.conj()
 """,
         at="2:9-34",
         message='"ones" does not take symbolic sizes',
         help='call "ones_symint"',
-        fixed="  self: at::ones_symint(self.sym_sizes(), grad.options()) * grad * result",
+        fixed="  self: at::ones_symint(self.sym_sizes(), grad.options()) * grad * result.conj()",
     ),
 )
 

@@ -12,11 +12,11 @@ the first comparison with 1, "(a, b)" is b, and "f(x, dim=0)" assigns to a varia
 
 ## Example
     - name: tanh(Tensor self) -> Tensor
-      self: grad * (1 - result**2)
+      self: grad * (1 - result**2).conj()
 
 ## Instead
     - name: tanh(Tensor self) -> Tensor
-      self: grad * (1 - result.pow(2))
+      self: grad * (1 - result.pow(2)).conj()
 
 ## Fix safety
 A fix is offered only if the fixed formula type-checks and has the type that its key requires.
@@ -61,7 +61,7 @@ INVALID = (
         at="2:27-29",
         message='C++ has no "**"',
         help='write "result.pow(2)"',
-        fixed="  self: grad * (1 - result.pow(2))",
+        fixed="  self: grad * (1 - result.pow(2)).conj()",
     ),
     Invalid(
         """\

@@ -55,6 +55,7 @@ INVALID = (
         message='there is no "mul_symint": "mul" has no form for symbolic sizes',
         help='call "mul"',
         fixed="  self: grad.mul(result)",
+        also=("missing-conjugate",),
     ),
     Invalid(
         """\

@@ -67,14 +67,14 @@ INVALID = (
     ),
     Invalid(
         """\
-- name: sin(Tensor self) -> Tensor
-  # derivlint: ignore[undefined-member, missing-conjugate, undefined-function] real numbers only
-  self: grad * self.cos()
+- name: complex(Tensor real, Tensor imag) -> Tensor
+  # derivlint: ignore[undefined-member, accidental-save, undefined-function] saved for nothing
+  real: at::real(grad)
 """,
-        at="2:3-79",
+        at="2:3-77",
         message='"undefined-member" and "undefined-function" are not found here',
         help="delete the names",
-        fixed="  # derivlint: ignore[missing-conjugate] real numbers only",
+        fixed="  # derivlint: ignore[accidental-save] saved for nothing",
     ),
     Invalid(
         """\

@@ -65,6 +65,7 @@ INVALID = (
         message='"->" cannot be used on "Tensor"',
         help='write "."',
         fixed="  self: grad.mul(result)",
+        also=("missing-conjugate",),
     ),
 )
 

@@ -67,6 +67,7 @@ INVALID = (
 """,
         at="3:11-23",
         message='the formula is of type "int64_t", expected "Tensor"',
+        also=("missing-conjugate",),
     ),
 )
 

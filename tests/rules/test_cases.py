@@ -24,7 +24,7 @@ OPTIONAL = ("## Fix safety", "## What it cannot see", "## Options")
 SECTIONS = ["## What it detects", "## Why it is bad", "## Example", "## Instead", *OPTIONAL, "## Sources"]
 TARGETS = ("model", "entry", "body", "formula", "node", "problem", "suppressions")
 #: Rules that judge what a formula means: they can only be heard once it makes sense.
-SEMANTIC = {"wrong-gradient", "wrong-tangent", "nonlinear-gradient", "wrong-result-type"}
+SEMANTIC = {"wrong-gradient", "wrong-tangent", "nonlinear-gradient", "wrong-result-type", "missing-conjugate"}
 #: The findings in the texts of invalid cases, for the tests of their fixes.
 DIAGNOSED: dict[str, list[Diagnostic]] = {}
 #: What may begin a message although it begins with a capital.

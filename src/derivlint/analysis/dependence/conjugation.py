@@ -91,9 +91,9 @@ CONJUGATING_FLAGS = frozenset({"adjoint", "hermitian"})
 
 
 def is_judged(interpretation: Interpretation) -> bool:
-    """Whether the formula's operator is listed as complex and not known to be non-holomorphic."""
+    """Whether the formula's operator is one of PyTorch's that is listed as complex and not known as non-holomorphic."""
     function = interpretation.formula.written.entry.function
-    if function is None or function.canonical.name.base in NON_HOLOMORPHIC:
+    if function is None or not function.canonical.in_cpp_api or function.canonical.name.base in NON_HOLOMORPHIC:
         return False
     return function.book.is_complex_differentiable(function.canonical)
 
