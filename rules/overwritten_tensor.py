@@ -4,7 +4,7 @@
 An in-place method, or a function that writes to an argument ("at::relu_", "at::mul_out"), on a variable of the formula
 or on a view of one; and in a backward formula one on a new tensor that takes the gradient as an operand, such as
 "helper(self).mul_(grad)". The forward formula of an in-place operator may change the tangent of what that changes, as
-"self_t.zero_()" does.
+"self_t.zero_()" does. The statements of lambdas are read, with their variables: "auto g = grad; g.mul_(2);".
 
 ## Why it is bad
 Autograd may pass the same gradient to other nodes, and a saved tensor is needed again if backward runs twice: both
@@ -43,6 +43,11 @@ from derivlint.model import Entry, Model
 META = RuleMeta(severity=Severity.ERROR, group="views", yields_to=(OTHER_VARIABLE,), reads=AnalysisDepth.SEMANTICS)
 
 VALID = (
+    # a copy
+    """\
+- name: sin(Tensor self) -> Tensor
+  self: "[&]() { Tensor g = grad.clone(); g.mul_(self.cos().conj()); return g; }()"
+""",
     """\
 - name: maximum(Tensor self, Tensor other) -> Tensor
   self: at::where(self == other, grad / 2, grad).masked_fill_(self < other, 0)
@@ -57,6 +62,34 @@ VALID = (
 )
 
 INVALID = (
+    # the statements of a lambda
+    Invalid(
+        """\
+- name: sin(Tensor self) -> Tensor
+  self: "[&](const Tensor& g) { auto h = g; h.mul_(2); return h * self.cos().conj(); }(grad)"
+""",
+        at="2:45-54",
+        message='"mul_" changes "grad" in place',
+        help='use "mul", which returns a new tensor',
+    ),
+    Invalid(
+        """\
+- name: sin(Tensor self) -> Tensor
+  self: "[&]() { if (self.dim() > 1) { grad *= 2; } return grad * self.cos().conj(); }()"
+""",
+        at="2:40-49",
+        message='"*=" changes "grad" in place',
+        help='use "*", which returns a new tensor',
+    ),
+    Invalid(
+        """\
+- name: sin(Tensor self) -> Tensor
+  self: "[&]() { at::mul_out(grad, grad, self); return grad * self.cos().conj(); }()"
+""",
+        at="2:18-47",
+        message='"mul_out" changes "grad" in place',
+        help='use "mul", which returns a new tensor',
+    ),
     Invalid(
         at="2:9-37",
         message='"mul_" changes "grad" in place',
@@ -110,22 +143,22 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     analyses = analyses_of(model)
     for interpretation in analyses.interpretations(entry):
         seen: set[tuple[str, ...]] = set()
-        for write in overwrites(interpretation):
-            formula = write.formula
+        for overwrite in overwrites(interpretation):
+            formula, write, names = overwrite.formula, overwrite.write, overwrite.names
             # "x.logical_or_(y).logical_not_()" is one mistake
-            if write.names and tuple(write.names) in seen:
+            if names and names in seen:
                 continue
-            seen.add(tuple(write.names))
-            method = quoted(write.call.spelling)
-            if write.names:
-                message = f"{method} changes {quoted_list(write.names, 'or')} in place"
+            seen.add(names)
+            method = quoted(write.spelling)
+            if names:
+                message = f"{method} changes {quoted_list(names, 'or')} in place"
             else:
                 target = shown(formula, write.target)
                 message = f"{method} writes the gradient into {target}, which has none"
             yield Finding(
-                formula.span_of(write.call.node),
+                formula.span_of(write.node),
                 message,
-                help=f"use {quoted(_returning(write.call.name))}, which returns a new tensor",
+                help=f"use {quoted(_returning(write.returning))}, which returns a new tensor",
                 at=formula.written,
             )
 

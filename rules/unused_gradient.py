@@ -57,6 +57,11 @@ META = RuleMeta(
 )
 
 VALID = (
+    # a lambda that is called
+    """\
+- name: sin(Tensor self) -> Tensor
+  self: "[&]() { auto slope = self.cos(); return grad * slope.conj(); }()"
+""",
     """\
 - name: round(Tensor self) -> Tensor
   self: zeros_like(grad)

@@ -28,6 +28,12 @@ BACKWARD = {
     "grad * other.cosh_()": ("other",),
     "grad.unsqueeze(0).squeeze(0).mul_(other)": ("grad",),
     "grad * at::relu_(other)": ("other",),
+    "grad * [&]() { auto same = other; same.cosh_(); return same; }()": ("other",),
+    "grad * [&]() { Tensor last; last = other.t(); last *= 2; return last; }()": ("other",),
+    "grad * [](Tensor factor) { if (factor.dim() > 1) { factor.cosh_(); } return factor; }(other)": ("other",),
+    "grad * [&]() { for (const auto& item : {other}) { item.cosh_(); } return other; }()": ("other",),
+    "grad * [&]() { Tensor copy = other.clone(); copy.cosh_(); return copy; }()": (),
+    "grad * [&]() { Tensor other; other.cosh_(); return other; }()": (),
     "(grad * 2).mul_(other)": (),
     "at::zeros_like(other).fill_(1) * grad": (),
 }

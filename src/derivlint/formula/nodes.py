@@ -296,7 +296,7 @@ class Lambda(Expr, eq=False):
         body: the returned expression, where the body is a single ``return``; else None.
         uses: the names of variables outside that the captures and a body of several statements mention.
         types: the names in the types of its parameters and variables, and of its result.
-        statements: a body of several statements, where statements are read: in functions, not in formulas.
+        statements: a body of several statements.
     """
 
     capture_start: int

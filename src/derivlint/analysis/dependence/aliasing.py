@@ -6,12 +6,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from derivlint.analysis.interpretation.callee import CallFacts
 from derivlint.analysis.interpretation.degree import Degree
-from derivlint.analysis.interpretation.interpret import Interpretation
+from derivlint.analysis.interpretation.interpret import Interpretation, Write
 from derivlint.analysis.interpretation.operators import VIEWS
 from derivlint.analysis.typed import TypedFormula, seed_names
-from derivlint.formula import Expr
 from derivlint.model.generated.evaluation import ORIGINAL_SELF
 from derivlint.schema import SchemaKind
 
@@ -49,19 +47,17 @@ def is_copied_view(interpretation: Interpretation) -> bool:
 
 
 class Overwrite(Struct, frozen=True):
-    """A call in a formula that wrongly modifies a tensor in place.
+    """A part of a formula that wrongly modifies a tensor in place.
 
     Attributes:
         formula: the formula.
-        call: the call.
-        target: the modified expression.
+        write: the call or assignment.
         names: the variables whose memory it may share; empty for a new tensor without gradient that an argument with
             gradient is written to.
     """
 
     formula: TypedFormula
-    call: CallFacts
-    target: Expr
+    write: Write
     names: tuple[str, ...]
 
 
@@ -75,11 +71,13 @@ def overwrites(interpretation: Interpretation) -> Iterator[Overwrite]:
     for write in interpretation.writes:
         names = write.fact.aliases - own
         if names:
-            yield Overwrite(formula, write.call, write.target, tuple(sorted(names)))
-        elif formula.is_backward and write.fact.degree is Degree.CONSTANT:
-            arguments = (interpretation.facts[argument.node] for argument in write.call.arguments[1:])
-            if any(fact.degree.has_seed for fact in arguments):
-                yield Overwrite(formula, write.call, write.target, ())
+            yield Overwrite(formula, write, tuple(sorted(names)))
+        elif (
+            formula.is_backward
+            and write.fact.degree is Degree.CONSTANT
+            and any(interpretation.facts[operand].degree.has_seed for operand in write.operands)
+        ):
+            yield Overwrite(formula, write, ())
 
 
 def _own_tensors(formula: TypedFormula) -> frozenset[str]:

@@ -62,7 +62,7 @@ class CallFacts(Struct, frozen=True):
     @property
     def written(self) -> tuple[int, ...]:
         """The positions of arguments that the call modifies, judging by its name and parameter types."""
-        if self.is_inplace:
+        if self.is_inplace or (self.function is None and self.spelling.endswith("_out")):
             return (0,)
         pairs = enumerate(argument.parameter for argument in self.arguments)
         return tuple([index for index, parameter in pairs if parameter is not None and parameter.type is _CHANGEABLE])

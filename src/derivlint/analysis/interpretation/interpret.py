@@ -37,8 +37,11 @@ from derivlint.formula import (
     Number,
     Postfix,
     Unary,
+    unparenthesized,
+    walk,
 )
 from derivlint.formula.analysis import Analysis
+from derivlint.formula.nodes import Block, Declared, Loop, Statement
 from derivlint.formula.vocabulary import words
 from derivlint.operators.reference.derived import Derived
 from derivlint.operators.reference.terms import Polynomial
@@ -70,16 +73,22 @@ def asks_metadata(call: CallFacts) -> bool:
 
 
 class Write(Struct, frozen=True):
-    """A call that modifies its object or an argument.
+    """A call or an assignment that modifies its object or an argument.
 
     Attributes:
-        call: the call.
+        node: the call or the assignment.
+        spelling: the function's name in the call, or the operator.
+        returning: the function or operator that returns the value instead.
         target: the modified expression.
+        operands: the arguments after the first one.
         fact: the fact of the target.
     """
 
-    call: CallFacts
+    node: Expr
+    spelling: str
+    returning: str
     target: Expr
+    operands: tuple[Expr, ...]
     fact: Fact
 
 
@@ -129,6 +138,8 @@ class _InterpretationRun(Analysis[Fact]):
         self.writes: list[Write] = []
         self.calls: list[CallFacts] = []
         self.bodies: dict[Call, Derived] = {}
+        #: the variables of the lambda whose statements are interpreted
+        self._locals: dict[str, Fact] = {}
         self._seeds = seed_names(formula)
         self._duals = dual_lists(formula)
         self._owners = _owners(formula)
@@ -151,6 +162,8 @@ class _InterpretationRun(Analysis[Fact]):
         name = node.simple
         if name is None:
             return ZERO if node.parts[-1].identifier == "nullopt" else CONSTANT
+        if name in self._locals:
+            return self._locals[name]
         if name in self._seeds:
             value = frozenset({name})
             return Fact(Degree.LINEAR, value, {name: Dependence.VALUE}, value)
@@ -159,7 +172,8 @@ class _InterpretationRun(Analysis[Fact]):
         owner = self._owners.get(name)
         if owner is not None:
             return Fact(Degree.CONSTANT, frozenset(), {owner: Dependence.METADATA})
-        type = self.formula.type_of(node)
+        declared = self.formula.evaluation.variables.get(name) if self._locals else None
+        type = self.formula.type_of(node) if declared is None else declared.canonical
         if name in ("nullptr", "false", "nullopt"):
             return ZERO if name == "false" else CONSTANT
         return Fact(
@@ -253,10 +267,48 @@ class _InterpretationRun(Analysis[Fact]):
         return self.of(node.object)
 
     def lambda_(self, node: Lambda) -> Fact:
+        return self._captured(node, [CONSTANT] * len(node.params))
+
+    def _captured(self, node: Lambda, arguments: list[Fact]) -> Fact:
+        """The fact of a lambda by what it captures, with the writes in its statements."""
+        if node.statements is not None and not self._locals:
+            names = [param.name for param in node.params]
+            self._write(node.statements, {"": CONSTANT, **dict(zip(names, arguments, strict=False))})
         uses = _joined(map(self.of, node.uses))
         if uses.degree is Degree.CONSTANT:
             return Fact(Degree.CONSTANT, frozenset(), uses.dependence)
         return Fact(Degree.UNKNOWN, uses.seeds, uses.dependence)
+
+    def _write(self, body: Block, parameters: dict[str, Fact]) -> None:
+        """Collect the writes in the statements of a lambda, whose calls have no types."""
+        self._locals = parameters
+        n_calls, n_culprits = len(self.calls), len(self.culprits)
+        for part in walk(body):
+            if isinstance(part, Loop) and part.variable is not None and part.over is not None:
+                self._locals |= dict.fromkeys([name.simple or "" for name in part.variable.names], self.of(part.over))
+            if isinstance(part, Declared):
+                values = [self.of(item) for item in (part.value, *(part.arguments or ())) if item is not None]
+                for name in part.names:
+                    if values:
+                        self._locals[name.simple or ""] = _collected(values)
+                    else:
+                        self._locals.setdefault(name.simple or "", CONSTANT)
+            elif isinstance(part, Statement):
+                for child in part.children:
+                    if isinstance(child, Expr):
+                        self.of(child)
+                        self._assign(child)
+        del self.calls[n_calls:], self.culprits[n_culprits:]
+        self._locals = {}
+
+    def _assign(self, node: Expr) -> None:
+        """Update a variable of a lambda, or collect the write of "grad *= 2"."""
+        if not isinstance(node, Binary) or node.op not in ASSIGNMENTS:
+            return
+        if node.op != "=":
+            self.writes.append(Write(node, node.op, node.op[:-1], node.left, (node.right,), self.of(node.left)))
+        elif isinstance(node.left, Name) and node.left.simple in self._locals:
+            self._locals[node.left.simple] = self.of(node.right)
 
     def member(self, node: Member) -> Fact:
         fact = self.of(node.object)
@@ -269,14 +321,20 @@ class _InterpretationRun(Analysis[Fact]):
     def call(self, node: Call) -> Fact:
         call = self.formula.call(node)
         if call is None:
-            self.of(node.callee)
             facts = [self.of(argument) for argument in node.args]
-            return _opaque(facts)
+            callee = unparenthesized(node.callee)
+            if isinstance(callee, Lambda):
+                self.found[callee] = self._captured(callee, facts)
+            return _opaque([self.of(node.callee), *facts])
         facts = [self.of(argument.node) for argument in call.arguments]
         if self._duals and call.name.endswith(JVP):
             facts = [self._tangents(argument.node, fact) for argument, fact in zip(call.arguments, facts, strict=True)]
         self.calls.append(call)
-        self.writes += [Write(call, call.arguments[index].node, facts[index]) for index in call.written]
+        arguments = tuple([argument.node for argument in call.arguments])
+        self.writes += [
+            Write(node, call.spelling, call.name, arguments[index], arguments[1:], facts[index])
+            for index in call.written
+        ]
         fact = self._called(call, facts)
         return Fact(fact.degree, fact.seeds, self._dependence(call, facts), self._aliases(call, facts))
 
