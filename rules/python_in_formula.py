@@ -83,6 +83,17 @@ INVALID = (
         help='write "(result > 0).to(at::kFloat)"',
         fixed="  self: grad * (result > 0).to(at::kFloat)",
     ),
+    # a list of the elements of a list
+    Invalid(
+        """\
+- name: permute(Tensor(a) self, int[] dims) -> Tensor(a)
+  self: permute_backwards(grad, [*dims])
+""",
+        at="2:33-34",
+        message='C++ has no "*" in lists',
+        help='write "dims"',
+        fixed="  self: permute_backwards(grad, dims)",
+    ),
     # a generator
     Invalid(
         """\

@@ -67,7 +67,7 @@ INVALID = (
 - name: floor(Tensor self) -> Tensor
   self: std::real(grad * 0)
 """,
-        at="2:9-27",
+        at="2:19-27",
         message='argument 1 ("x") of "real" is of type "Tensor", expected "double" or "complex<double>"',
     ),
     Invalid(
@@ -94,7 +94,7 @@ INVALID = (
   self: leaky_relu_backward(grad, self, negative_slope, false) * std::exp(negative_slope) / std::exp(negative_slope.toDouble())
 """,  # noqa: E501
         at="2:75-89",
-        message='argument 1 ("x") of "exp" is of type "Scalar", expected "double"',
+        message='argument 1 ("x") of "exp" is of type "Scalar", expected "double" or "complex<double>"',
         help='write "negative_slope.toDouble()"',
         fixed=(
             "  self: leaky_relu_backward(grad, self, negative_slope, false) * "

@@ -85,6 +85,15 @@ INVALID = (
         help='write "1.0 / alpha.toDouble()"',
         fixed="  self: elu_backward(grad, alpha, 1, 1.0 / alpha.toDouble(), false, self)",
     ),
+    Invalid(
+        """\
+- name: pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
+  self: pow_backward(grad, self, exponent or 2)
+""",
+        at="2:43-45",
+        message='"||" is not defined between "Scalar" and "int"',
+        help='"||" gives true or false in C++; choose a value with "condition ? a : b"',
+    ),
 )
 
 

@@ -102,6 +102,8 @@ def type_of(library: Library, text: str, *, forward: bool = False) -> str:
         ("(double) dim", "double"),
         ("std::make_tuple(grad, dim)", "tuple<Tensor,int64_t>"),
         ("self.item<double>()", "double"),
+        ("std::exp(self.item().toComplexDouble())", "complex<double>"),
+        ("std::sqrt(dim)", "double"),
         ("mystery.anything(1)[2]", "?"),
         ("mystery + grad", "?"),
         ("grad.*self", "?"),
@@ -183,7 +185,8 @@ def test_problems(library: Library, text: str, problem: str) -> None:
         "at::_index_put_impl_(self, indices, grad, true, true)",
         "grad.to(maybe_text.has_value() ? self.scalar_type() : *dtype)", "std::max(dim, dim)",
         "upsample_nearest1d(grad, dims, {factor})", "c10::multiply_integers(dims)",
-        "std::vector<std::complex<double>>()", "std::integral_constant<bool, true>{}", "c10::complex<double>(p)",
+        "std::log(std::complex<double>(1, 2)).real()", "std::vector<std::complex<double>>()",
+        "std::integral_constant<bool, true>{}", "c10::complex<double>(p)",
         "[&](const at::Tensor& x, auto) mutable -> Tensor { std::vector<Tensor> y = {x}; return y[0]; }",
     ],
 )  # fmt: skip

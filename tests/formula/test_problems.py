@@ -48,9 +48,9 @@ SLIPS = [
     ("at⟦::⟧(x)", "missing-operand", 'missing name after "::"', None),
     ("f(⟦std::tuple<A, B>⟧)", "missing-operand", '"std::tuple<A, B>" is a type, not a value', 'add "()"'),
     # commas
-    ("f(a,⟦,⟧ b)", "stray-comma", 'nothing is between "," and ","', "remove it"),
-    ("f(a⟦,⟧ )", "stray-comma", 'nothing is between "," and ")"', "remove it"),
-    ("f(⟦,⟧ a)", "stray-comma", 'nothing is between "(" and ","', "remove it"),
+    ("f(a,⟦,⟧ b)", "stray-comma", 'nothing is between "," and ","', 'remove the ","'),
+    ("f(a⟦,⟧ )", "stray-comma", 'nothing is between "," and ")"', 'remove the ","'),
+    ("f(⟦,⟧ a)", "stray-comma", 'nothing is between "(" and ","', 'remove the ","'),
     ("a⟦,⟧ b", "stray-comma", 'a formula must be a single expression: "," is outside of a call', None),
     ("std::tuple<A, ⟦,⟧ B>()", "stray-comma", 'unexpected ","', None),
     # conditionals

@@ -279,6 +279,11 @@ def _bracketed(part: Part, context: Context) -> Notation | None:
     if part.kind == "tuple" and part.parts and not is_value:
         # "(a, b)" may mean b
         return None
+    starred = [item for item in part.children if item.kind == "unary" and item.text == "*"]
+    if starred:
+        # of one list nothing has to be made; several cannot be joined in a formula
+        message = 'C++ has no "*" in lists'
+        return _at(part, message, ("{0}",)[: len(part.children) == 1], starred[0].children, misread=True)
     listed = ", ".join(f"{{{index}}}" for index in range(len(part.parts)))
     if part.kind == "list":
         message = "C++ writes lists in braces"

@@ -242,10 +242,11 @@ def _refused(
         function.parameters[blamed].name for function in resolution.considered if blamed < len(function.parameters)
     }
     argument = node.args[blamed]
+    is_only = resolution.tried == 1 or all(len(function.parameters) == 1 for function in resolution.considered)
     typer.report(
         TypeProblemKind.ARGUMENT_TYPE,
-        # with one overload, blame the argument; with several, the wrong function may be called
-        argument if resolution.tried == 1 else (start, argument.end),
+        # with several overloads the wrong function may be called, unless all take one argument
+        argument if is_only else (start, argument.end),
         expected=resolution.expected,
         argument=blamed,
         subject=argument.spelling if isinstance(argument, Name) else "",

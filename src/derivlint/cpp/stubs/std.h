@@ -232,5 +232,22 @@ double abs(c10::complex<double> x);
 c10::complex<double> pow(c10::complex<double> x, c10::complex<double> y);
 c10::complex<double> pow(c10::complex<double> x, double y);
 c10::complex<double> pow(double x, c10::complex<double> y);
+c10::complex<double> exp(c10::complex<double> x);
+c10::complex<double> log(c10::complex<double> x);
+c10::complex<double> log10(c10::complex<double> x);
+c10::complex<double> log2(c10::complex<double> x);
+c10::complex<double> log1p(c10::complex<double> x);
+c10::complex<double> expm1(c10::complex<double> x);
+c10::complex<double> sqrt(c10::complex<double> x);
+c10::complex<double> sin(c10::complex<double> x);
+c10::complex<double> cos(c10::complex<double> x);
+c10::complex<double> tan(c10::complex<double> x);
+c10::complex<double> asin(c10::complex<double> x);
+c10::complex<double> acos(c10::complex<double> x);
+c10::complex<double> atan(c10::complex<double> x);
+c10::complex<double> sinh(c10::complex<double> x);
+c10::complex<double> cosh(c10::complex<double> x);
+c10::complex<double> tanh(c10::complex<double> x);
+bool isnan(c10::complex<double> x);
 
 }  // namespace std

@@ -157,7 +157,7 @@ class _TokenReader:
             return SyntaxProblem(SyntaxProblemKind.MISSING_OPERAND, message, token.start, token.end)
         if token.text == ",":
             return SyntaxProblem(
-                SyntaxProblemKind.STRAY_COMMA, 'nothing comes before ","', token.start, token.end, "remove it"
+                SyntaxProblemKind.STRAY_COMMA, 'nothing comes before ","', token.start, token.end, 'remove the ","'
             )
         return SyntaxProblem(
             SyntaxProblemKind.MISSING_OPERAND, f'missing operand before "{token.text}"', token.start, token.end
@@ -170,14 +170,14 @@ class _TokenReader:
         if previous.type != "COMMA":
             assert token is not None
             message = f'nothing is between "{previous.text}" and ","'
-            return SyntaxProblem(SyntaxProblemKind.STRAY_COMMA, message, token.start, token.end, "remove it")
+            return SyntaxProblem(SyntaxProblemKind.STRAY_COMMA, message, token.start, token.end, 'remove the ","')
         where = "at the end" if token is None else f'between "," and "{token.text}"'
         if token is not None and token.type not in _CLOSING and token.type != "COMMA":
             message = f'missing operand before "{token.text}"'
             return SyntaxProblem(SyntaxProblemKind.MISSING_OPERAND, message, token.start, token.end)
         offending = token if token is not None and token.type == "COMMA" else previous
         message = 'nothing comes after ","' if token is None else f"nothing is {where}"
-        return SyntaxProblem(SyntaxProblemKind.STRAY_COMMA, message, offending.start, offending.end, "remove it")
+        return SyntaxProblem(SyntaxProblemKind.STRAY_COMMA, message, offending.start, offending.end, 'remove the ","')
 
     # ---- where an operand has just ended; the answer is whether one must begin now
 

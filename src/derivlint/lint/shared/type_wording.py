@@ -23,13 +23,15 @@ NAMELESS = {
 }
 #: The elementwise counterparts of boolean operators.
 _OF_ELEMENTS = {"&&": "&", "||": "|"}
+#: The return types of functions of numbers.
+_NUMBERS = ("double ", "complex<", "std_complex<")
 #: The maximum number of overloads to list.
 MANY = 3
 
 
 def shown(type: CppType) -> str:
     """Format a type for messages."""
-    return NAMELESS.get(type) or quoted(type.text)
+    return NAMELESS.get(type) or quoted(type.text.replace("std_complex", "std::complex"))
 
 
 def _all(types: Sequence[CppType], word: str = "or") -> str:
@@ -220,7 +222,7 @@ def _argument_cure(problem: TypeProblem) -> str | None:
     actual = problem.actual[problem.argument or 0]
     if actual.head == "optional" and actual.arguments[0] in problem.expected:
         return 'append ".value()", guarded by ".has_value()"'
-    if actual is TENSOR and all(function.signature.startswith("double ") for function in problem.candidates):
+    if actual is TENSOR and all(function.signature.startswith(_NUMBERS) for function in problem.candidates):
         return f'this function takes numbers; for tensors use "at::{problem.name}" or the method "{problem.name}"'
     return signatures(problem.candidates)
 
@@ -228,6 +230,8 @@ def _argument_cure(problem: TypeProblem) -> str | None:
 def _operands_cure(problem: TypeProblem) -> str | None:
     if problem.name in _OF_ELEMENTS and any("Tensor" in type.text for type in problem.actual):
         return f'write "{_OF_ELEMENTS[problem.name]}", which works on the elements of tensors'
+    if problem.name in _OF_ELEMENTS:
+        return f'{quoted(problem.name)} gives true or false in C++; choose a value with "condition ? a : b"'
     return "convert one operand" if len(problem.actual) == 2 else "convert the operand"
 
 

@@ -207,7 +207,7 @@ _TO_DOUBLE = ".toDouble()"
 def with_numbers_of_scalars(problem: FormulaProblem) -> tuple[str, Fix] | None:
     """Make help and fix that convert ``Scalar`` operands or arguments to numbers, or None."""
     cause = problem.problem
-    if refused_text(problem) is None or SCALAR not in cause.actual:
+    if refused_text(problem) is None or SCALAR not in cause.actual or cause.name in ("&&", "||"):
         return None
     if cause.parameter and cause.parameter != cause.subject and cause.parameter in visible_names(problem.written):
         # probably the argument with the parameter's name is meant
