@@ -15,7 +15,20 @@ from derivlint.source import SourceFile
 from tests.conftest import packaged_folder
 
 WRITTEN = {
-    "matmul": "at::matmul(self_t, other_p) + at::matmul(self_p, other_t)",
+    "_sparse_sparse_matmul": (
+        "at::_sparse_sparse_matmul(self_t, other_p) + at::_sparse_sparse_matmul(self_p, other_t)"
+    ),
+    "_masked_softmax": (
+        "result * (self_t.masked_fill(mask_type.value_or(2) == 1 ? mask.unsqueeze(1).unsqueeze(1) : mask, 0) - "
+        "logsumexp_jvp(self_p.masked_fill(mask_type.value_or(2) == 1 ? mask.unsqueeze(1).unsqueeze(1) : mask, "
+        "-INFINITY), self_t.masked_fill(mask_type.value_or(2) == 1 ? mask.unsqueeze(1).unsqueeze(1) : mask, 0), "
+        "{dim.value_or(-1)}, true))"
+    ),
+    "multi_margin_loss": (
+        "result.dim() == 0 ? (multi_margin_loss_backward(at::ones_like(result), self_p, target, p, margin, weight, "
+        "reduction) * self_t).sum() : (multi_margin_loss_backward(at::ones_like(result), self_p, target, p, margin, "
+        "weight, reduction) * self_t).sum(-1).view_as(result)"
+    ),
     "cholesky": "cholesky_jvp(self_t, result, upper)",
     "_to_dense": "auto_linear",
     "to_padded_tensor": "self_t.to_padded_tensor_symint(0, output_size)",
@@ -29,13 +42,16 @@ WRITTEN = {
     ),
     "_foreach_pow.ScalarAndTensor": "pow_backward_exponent(exponent_t.conj(), self, exponent_p, result[i]).conj()",
     "rrelu_with_noise_": "rrelu_with_noise_backward(self_t, result, noise, lower, upper, training, true)",
-    "linear": (
-        "at::linear(input_t, weight_p, bias_t.defined() ? std::optional<Tensor>(bias_t) : ::std::nullopt) + "
-        "at::linear(input_p, weight_t, ::std::nullopt)"
+    "slow_conv3d_forward": (
+        "at::slow_conv3d_forward_symint(self_t, weight_p, kernel_size, bias_t.defined() ? std::optional<Tensor>(bias_t)"
+        " : ::std::nullopt, stride, padding) + at::slow_conv3d_forward_symint(self_p, weight_t, kernel_size, "
+        "::std::nullopt, stride, padding)"
     ),
 }
 REFUSED = {
     "grid_sampler_2d": "it has no reference definition",
+    "matmul": "PyTorch makes no duals of the nested or compressed sparse tensors that it takes or gives",
+    "linear": "PyTorch makes no duals of the nested or compressed sparse tensors that it takes or gives",
     "igamma": 'its gradient for "self" is not implemented',
     "_thnn_fused_gru_cell": "a derived formula is longer than anybody reads",
     "_ctc_loss": "it has the gradient of probabilities that add up to one, which its value does not say",

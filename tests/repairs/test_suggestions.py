@@ -76,6 +76,12 @@ HISTORIC = {
     ),
     "polygamma: self": ("grad * polygamma(n, self)", "grad * polygamma(n + 1, self)"),
     "special_i1: self": ("-i1_backward(grad, self, result)", "i1_backward(grad, self, result)"),
+    "celu: self": (
+        "grad * self.foo()",
+        "at::elu_backward(grad, alpha, 1.0, 1.0 / alpha.toDouble(), false, self)",
+    ),
+    "polygamma_: result": ("self_t.foo()", "self_t * polygamma(n + 1, original_self_p)"),
+    "exponential_: result": ("self_t.foo()", "self_t.zero_()"),
     "_log_softmax_backward_data: grad_output": (
         "grad.to(output.dtype()) - (grad.to(output.dtype()) * output.exp()).sum(dim, tre)",
         "grad.to(output.dtype()) - (grad.to(output.dtype()) * output.exp()).sum(dim, true)",
@@ -118,6 +124,15 @@ def _suggestion(campaign: Campaign, subject: str, text: str) -> Suggestion:
 def test_historic_formulas_get_the_right_one(campaign: Campaign, subject: str) -> None:
     wrong, right = HISTORIC[subject]
     assert _suggestion(campaign, subject, wrong).candidates[0].candidate.text == right
+
+
+def test_of_formulas_that_nothing_tells_apart_none_is_shown(campaign: Campaign) -> None:
+    suggestion = _suggestion(campaign, "_standard_gamma: self", "grad * self.foo()")
+    assert (suggestion.candidates, suggestion.unsolved) == (
+        (),
+        "several formulas pass the checks, and nothing tells them apart: "
+        '"_standard_gamma" draws random numbers, whose derivatives are a convention',
+    )
 
 
 def test_values_refute_a_tangent_in_the_place_of_a_primal(campaign: Campaign) -> None:

@@ -19,7 +19,7 @@ from derivlint.formula.vocabulary import words
 from derivlint.graph.differentiation.entries import Entries, model_of_book
 from derivlint.model import Derivative, DifferentiabilityInfo, Model
 from derivlint.model.differentiable import Differentiability
-from derivlint.model.generated.forward import PRIMAL, TANGENT
+from derivlint.model.generated.forward import ORIGINAL_PRIMAL, PRIMAL, TANGENT
 from derivlint.model.keys import AUTO_ELEMENT_WISE, AUTO_LINEAR
 from derivlint.model.words import substitute
 from derivlint.operators import Book
@@ -105,9 +105,18 @@ class Derivation:
         if self._definition is None and self._base in reasons():
             self.reasons.append(f"it {reasons()[self._base]}")
             return
+        if str(self._function.name) in Book.by_hand("without-duals"):
+            self.reasons.append(
+                "PyTorch makes no duals of the nested or compressed sparse tensors that it takes or gives"
+            )
+            return
         refused = [name for name, reason in self._refused()]
         if refused and self._definition is None:
             self.reasons.append(f'its gradient for "{refused[0]}" is not implemented')
+            return
+        if self._moving and self._base in Book.by_hand("drawn"):
+            tangent = self._moving[0] + TANGENT
+            yield 0.0, f"{tangent}.zero_()" if self._function.name.inplace else f"at::zeros_like({tangent})"
             return
         place = next((place for place, item in enumerate(outputs) if key in (item.name, f"result{place}")), 0)
         if place == 0:
@@ -251,12 +260,17 @@ class Derivation:
             (derivative,) = derivatives
             (name,) = derivative.var_names
             slope = self._moved(derivative, name, f"at::ones_like({key})")
-            yield 0.5, f"{key}.dim() == 0 ? ({slope} * {name}{TANGENT}).sum() : ({slope} * {name}{TANGENT}).sum(-1)"
+            # of a vector there is one row, and the loss may have its dimension
+            rows = f"({slope} * {name}{TANGENT}).sum(-1).view_as({key})"
+            yield 0.5, f"{key}.dim() == 0 ? ({slope} * {name}{TANGENT}).sum() : {rows}"
 
     def _moved(self, derivative: Derivative, name: str, tangent: str = "") -> str:
         """A backward formula with a tangent in place of the gradient."""
         is_foreach = self._function.name.is_foreach
         names = {argument: argument + PRIMAL for argument in self._moving}
+        if self._function.name.inplace:
+            # the kernel has overwritten "self"
+            names["self"] = ORIGINAL_PRIMAL
         names["grads" if is_foreach else GRAD] = tangent or name + TANGENT
         if self._is_complex:
             names["grads" if is_foreach else GRAD] += ".conj()"
@@ -346,7 +360,8 @@ class Derivation:
                 tangent = (name + TANGENT, 8) if moving else None
                 arguments[name] = DualText((name + PRIMAL, 8), tangent, may_be_absent=absent)
             else:
-                arguments[name] = DualText((name, 8), may_be_absent=absent)
+                is_scalar = str(argument.type) == "Scalar"
+                arguments[name] = DualText((name, 8), may_be_absent=absent, is_scalar=is_scalar)
         names = self._definition.parameters
         return linearizer.of(self._definition, {name: arguments[name] for name in names if name in arguments})
 
@@ -354,13 +369,20 @@ class Derivation:
 
     def backward(self, key: str) -> Iterator[tuple[float, str]]:
         """The backward formulas of an argument, each with its cost."""
+        if self._base in Book.by_hand("drawn"):
+            yield 0.0, f"zeros_like({GRAD})"
+            yield 0.1, f"zeros_like({key})"
+            return
         if self._definition is None:
             self.reasons.append("it has no reference definition")
             return
         if self._is_complex or not all(map(_keeps_elements, _leaves(self._definition))):
             self.reasons.append("its definition mixes elements or is complex, and only tangents are derived then")
             return
-        names = {name: DualText((name, 8)) for name in (argument.name for argument in self._arguments)}
+        names = {
+            argument.name: DualText((argument.name, 8), is_scalar=str(argument.type) == "Scalar")
+            for argument in self._arguments
+        }
         names[key] = DualText((key, 8), (GRAD, 8))
         names = {name: value for name, value in names.items() if name in self._definition.parameters}
         try:

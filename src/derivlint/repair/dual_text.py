@@ -31,6 +31,8 @@ class DualText(Struct, frozen=True):
         items: the items of a list or tuple.
         symbolic: whether it consists of symbolic sizes.
         may_be_absent: whether it is an optional argument, or its tangent.
+        is_scalar: whether it is a ``Scalar``, of which C++ calculates nothing.
+        is_number: whether it is calculated of numbers.
     """
 
     primal: Text | None
@@ -38,6 +40,8 @@ class DualText(Struct, frozen=True):
     items: tuple[DualText, ...] | None = None
     symbolic: bool = False
     may_be_absent: bool = False
+    is_scalar: bool = False
+    is_number: bool = False
 
     @property
     def is_moving(self) -> bool:

@@ -74,7 +74,12 @@ def twice_edited(target: Target, once: Candidate, model: Model) -> Iterator[Cand
     if probe is None or formula is None:
         return iter(())
     twice = (
-        Candidate(item.text, "edit", SECOND + once.cost + item.cost, cause=f"{once.cause}, and {item.cause}")
+        Candidate(
+            item.text,
+            "edit",
+            SECOND + once.cost + item.cost,
+            cause=", and ".join(filter(None, (once.cause, item.cause))),
+        )
         for item in (*sibling_forms(formula), *_edited(probe, formula, ()))
     )
     return iter(sorted(twice, key=lambda candidate: candidate.cost))

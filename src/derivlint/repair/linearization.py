@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
+from msgspec.structs import replace
+
 from derivlint.cpp.operator_signatures import functional, with_symint, without_symint
 from derivlint.formula import (
     Binary,
@@ -133,7 +135,7 @@ class _Linearization(Analysis[DualText], TangentText):
         return DualText((node.spelling, ATOM))
 
     def number(self, node: Number) -> DualText:
-        return DualText((node.text, ATOM))
+        return DualText((node.text, ATOM), is_number=True)
 
     def string(self, node: String) -> DualText:
         return DualText((node.text, ATOM))
@@ -155,8 +157,16 @@ class _Linearization(Analysis[DualText], TangentText):
             return self._logical(node.op, left, right)
         if left.primal is None or right.primal is None:
             raise UnsupportedError("an absent value is used")
-        primal = self._binary(node.op, left.primal, right.primal)
-        return DualText(primal, self._tangent_of(node.op, left, right), symbolic=left.symbolic or right.symbolic)
+        is_number = all(side.is_scalar or side.is_number for side in (left, right))
+        if is_number and (left.is_scalar or right.is_scalar):
+            left, right = self._as_number(left), self._as_number(right)
+        primal = self._binary(node.op, *(side.primal for side in (left, right) if side.primal is not None))
+        tangent, symbolic = self._tangent_of(node.op, left, right), left.symbolic or right.symbolic
+        return DualText(primal, tangent, symbolic=symbolic, is_number=is_number)
+
+    def _as_number(self, value: DualText) -> DualText:
+        assert value.primal is not None
+        return DualText(self._made(f"{value.primal[0]}.toDouble()"), is_number=True) if value.is_scalar else value
 
     def _logical(self, op: str, left: DualText, right: DualText) -> DualText:
         decided = "true" if op == "||" else "false"
@@ -270,6 +280,8 @@ class _Linearization(Analysis[DualText], TangentText):
             return DualText(None, items=tuple(arguments))
         if name in ("defined", "has_value") and not arguments[0].may_be_absent:
             return DualText(("false" if arguments[0].primal is None else "true", ATOM))
+        if name == "toDouble" and arguments[0].is_number:
+            return arguments[0]
         if name == "value_or":
             return arguments[1] if arguments[0].primal is None else self._metadata(name, arguments)
         if name == "Tensor" and not arguments:
@@ -491,7 +503,7 @@ class _Linearization(Analysis[DualText], TangentText):
         names: dict[str, DualText] = {}
         for place, parameter in enumerate(function.schema.arguments.flat_non_out):
             value = arguments[place] if place < len(arguments) else default_value(parameter.default)
-            names[parameter.name] = names[parameter.name + PRIMAL] = DualText(value.primal, symbolic=value.symbolic)
+            names[parameter.name] = names[parameter.name + PRIMAL] = replace(value, tangent=None, items=None)
             names[parameter.name + TANGENT] = DualText(value.primal, value.tangent or ZERO, items=value.items)
         return names
 
@@ -548,6 +560,8 @@ class _Substitution(_Linearization):
     def _called(self, name: str, arguments: list[DualText], *, is_method: bool) -> DualText:
         moving = [argument for argument in arguments if argument.tangent is not None]
         if not moving:
+            if name == "toDouble" and arguments[0].is_number:
+                return arguments[0]
             if name in _CONJUGATES:
                 return arguments[0] if arguments[0].is_plain else self._conj(arguments[0])
             texts = self._written(name, arguments, is_method=is_method)

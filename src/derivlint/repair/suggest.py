@@ -12,6 +12,7 @@ from derivlint.formula.analysis import not_understood
 from derivlint.lint.diagnostic import Severity
 from derivlint.lint.wording import counted
 from derivlint.model import Entry, Model
+from derivlint.operators.reference.definitions import reasons
 from derivlint.repair.candidates import Candidate, Target
 from derivlint.repair.derivation import derived_formulas
 from derivlint.repair.edits import MAX_TOKENS, edited_formulas, is_too_long, twice_edited
@@ -153,10 +154,19 @@ class _Search:
                 if own[0].help
                 else "the mistake is not in the formula"
             )
+        if self.accepted:
+            return f"several formulas pass the checks, and nothing tells them apart: {self._convention}"
         if self._is_complete:
             return "no small edit makes it right"
         # the first text is that of the formula
         return f"none of the {counted(len(self._texts) - 1, 'likeliest edit')} makes it right"
+
+    @property
+    def _convention(self) -> str:
+        """The reason why no check compares the operator's derivative, or empty."""
+        function = self._target.body.entry.function
+        name = function.canonical.name.base if function is not None else ""
+        return f'"{name}" {reasons()[name]}' if name in reasons() else ""
 
     def best(self) -> tuple[Accepted, ...]:
         """The best candidates: of those with different values the one that is compared most, then the likeliest.
@@ -164,6 +174,8 @@ class _Search:
         Only those whose values are compared, or one. ``grads[0.5]`` has no value that could be wrong, ``grad`` in its
         place is the derivative.
         """
+        if self._convention and len(self.accepted) > 1 and not any(item.n_compared for item in self.accepted):
+            return ()
         ranked = sorted(self.accepted, key=lambda item: (-item.n_compared, item.candidate.cost))
         best: list[Accepted] = []
         for accepted in ranked:
