@@ -56,6 +56,19 @@ def test_flags_and_optional_arguments_have_all_states() -> None:
     assert {values[2] for label, values in flags.items() if label.startswith("flags")} == {True, False}
 
 
+def test_integral_targets_are_meant() -> None:
+    """A loss takes labels; that other operators take integers is not said."""
+    x, y = torch.rand(3, dtype=torch.float64), torch.rand(3, dtype=torch.float64)
+    loss = replace(spec("mse_loss"), arguments=(*spec("mse_loss").arguments[:2], FunctionValue("reduction", "int")))
+    meant = {each.label: each.is_meant for each in regimes(SamplePoint([x, y, 1]), loss, noise_of(generator(0)), ())}
+    assert (meant["integers 0"], meant["integers 1"]) == (False, True)
+    meant = {
+        each.label: each.is_meant
+        for each in regimes(SamplePoint([x, y]), spec("mul.Tensor"), noise_of(generator(0)), ())
+    }
+    assert not meant["integers 1"]
+
+
 def test_other_types_and_views_of_the_same_numbers() -> None:
     """Integers beside real numbers, NaN in one argument, numbers that are conjugated or negated when they are read."""
     one, other = torch.rand(2, 3, dtype=torch.float64), torch.rand(2, 3, dtype=torch.float64)

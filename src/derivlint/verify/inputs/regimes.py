@@ -62,7 +62,7 @@ def regimes(
             states(point, spec, words),
             _indices(point, spec),
             _not_finite(point, places, noise),
-            _types(point),
+            _types(point, spec),
             _numbers(point, spec),
             _views(point) if spec.operator not in Book.by_hand("follows-strides") else iter(()),
             _sizes(point),
@@ -194,14 +194,17 @@ def _indices(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
         )
 
 
-def _types(point: SamplePoint) -> Iterator[SamplePoint]:
+def _types(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
     """Integers and single precision mixed with double precision, in tensors and in lists."""
     import torch
 
     values = {index: value for index, value in enumerate(point.values) if _is_real(value)}
+    first = next(iter(values), None)
+    # targets are often labels
+    is_loss = any(map(is_reduction, spec.arguments))
     for index, value in values.items() if len(values) > 1 else ():
         integers = _each(value, lambda item: (item * 2).round().to(torch.int64))
-        yield replaced(point, {index: integers}, f"integers {index}")
+        yield replaced(point, {index: integers}, f"integers {index}", is_meant=is_loss and index != first)
         yield replaced(point, {index: _each(value, lambda item: item > 0)}, f"booleans {index}")
         single = _each(value, lambda item: item.to(torch.float32))
         yield replaced(point, {index: single}, f"single {index}", is_meant=True)
