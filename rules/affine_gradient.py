@@ -49,8 +49,8 @@ VALID = (
 INVALID = (
     Invalid(
         at="2:32-37",
-        message='the term "value" has no gradient, but the rest of the sum is linear in the gradient "grad"',
-        help="a backward formula is linear in the gradients of the outputs",
+        message='the term "value" does not depend on the gradient "grad", in which the rest of the sum is linear',
+        help='multiply it by "grad", or remove the term',
     ),
     Invalid(
         """\
@@ -58,8 +58,8 @@ INVALID = (
   self: grad * result.conj() + result
 """,
         at="2:32-38",
-        message='the term "result" has no gradient, but the rest of the sum is linear in the gradient "grad"',
-        help="a backward formula is linear in the gradients of the outputs",
+        message='the term "result" does not depend on the gradient "grad", in which the rest of the sum is linear',
+        help='multiply it by "grad", or remove the term',
     ),
     Invalid(
         """\
@@ -69,10 +69,10 @@ INVALID = (
 """,
         at="2:31-75",
         message=(
-            'the branch "self * (1 - weight.conj().toComplexDouble())" has no gradient, but the other is '
-            'linear in the gradient "grad"'
+            'the branch "self * (1 - weight.conj().toComplexDouble())" does not depend on the gradient '
+            '"grad", in which the other is linear'
         ),
-        help="a backward formula is linear in the gradients of the outputs",
+        help='multiply it by "grad"',
     ),
 )
 

@@ -82,16 +82,16 @@ INVALID = (
   result: self_t.masked_fill(mask, value)
 """,
         at="4:36-41",
-        message='the term "value" has no tangent, but the rest of the sum is linear in the tangent "self_t"',
-        help="a forward formula is linear in the tangents of the inputs",
+        message='the term "value" does not depend on the tangent "self_t", in which the rest of the sum is linear',
+        help='multiply it by "self_t", or remove the term',
     ),
     Invalid(
         at="5:11-39",
         message=(
-            'the term "maybe_multiply(self_p, beta)" has no tangent, but the rest of the sum is linear in the '
-            'tangent "mat_t"'
+            'the term "maybe_multiply(self_p, beta)" does not depend on the tangent "mat_t", in which '
+            "the rest of the sum is linear"
         ),
-        help="a forward formula is linear in the tangents of the inputs",
+        help='write "self_t" for "self_p", or remove the term',
     ),
 )
 

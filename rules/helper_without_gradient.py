@@ -58,7 +58,7 @@ INVALID = (
         bodies="Tensor f_backward(const Tensor& grad, const Tensor& self) {\n  return self.cos();\n}\n",
         at="1:8-18",
         message='the result of "f_backward" does not depend on "grad"',
-        help="where the gradients of the outputs are zero, so are those of the inputs",
+        help='multiply the result by "grad"',
     ),
     Invalid(
         _ENTRY,
@@ -73,7 +73,7 @@ Tensor f_backward(const Tensor& grad, const Tensor& self, bool scaled) {
 """,
         at="1:8-18",
         message='the result of "f_backward" does not depend on "grad"',
-        help="where the gradients of the outputs are zero, so are those of the inputs",
+        help='multiply the result by "grad"',
     ),
 )
 
@@ -86,6 +86,6 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 body.name_span,
                 f'the result of "{name}" does not depend on {quoted_list(body.lost)}',
-                help="where the gradients of the outputs are zero, so are those of the inputs",
+                help=f"multiply the result by {quoted_list(body.lost, 'or')}",
                 source=source,
             )

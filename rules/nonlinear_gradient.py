@@ -56,7 +56,7 @@ INVALID = (
     Invalid(
         at="2:9-20",
         message='the gradient "grad" is multiplied by itself',
-        help="a backward formula is linear in the gradients of the outputs",
+        help='use "grad" once in each term, as a factor',
     ),
     Invalid(
         """\
@@ -66,7 +66,7 @@ INVALID = (
 """,
         at="3:10-21",
         message='"self / grad" divides by the gradient "grad"',
-        help="a backward formula is linear in the gradients of the outputs",
+        help='use "grad" once in each term, as a factor',
     ),
     Invalid(
         """\
@@ -75,7 +75,7 @@ INVALID = (
 """,
         at="2:9-19",
         message='"grad.abs()" is not linear in the gradient "grad"',
-        help="a backward formula is linear in the gradients of the outputs",
+        help='use "grad" once in each term, as a factor',
     ),
 )
 

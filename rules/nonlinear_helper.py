@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.findings import shown_bodies
-from derivlint.lint.wording import quoted_list
+from derivlint.lint.wording import once_in_each_term, quoted_list
 from derivlint.model import Model
 
 META = RuleMeta(severity=Severity.ERROR, group="gradients")
@@ -56,7 +56,7 @@ INVALID = (
         bodies="Tensor f_backward(const Tensor& grad, const Tensor& self) {\n  return grad * self * grad;\n}\n",
         at="1:8-18",
         message='"f_backward" is not linear in "grad"',
-        help="a backward function is linear in the gradients of the outputs",
+        help='use "grad" once in each term, as a factor',
     ),
     Invalid(
         _ENTRY,
@@ -76,7 +76,7 @@ Tensor f_backward(const Tensor& grad_output, const Tensor& self) {
 """,
         at="6:8-18",
         message='"f_backward" is not linear in "grad_output"',
-        help="a backward function is linear in the gradients of the outputs",
+        help='use "grad_output" once in each term, as a factor',
     ),
 )
 
@@ -89,6 +89,6 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 body.name_span,
                 f'"{name}" is not linear in {quoted_list(body.nonlinear)}',
-                help="a backward function is linear in the gradients of the outputs",
+                help=once_in_each_term(body.nonlinear),
                 source=source,
             )

@@ -57,7 +57,7 @@ INVALID = (
     Invalid(
         at="4:11-27",
         message='the tangents "other_t" and "self_t" are multiplied by each other',
-        help="a forward formula is linear in the tangents of the inputs",
+        help='use only one of "other_t" and "self_t" in each term, as a factor',
     ),
     Invalid(
         """\
@@ -71,7 +71,7 @@ INVALID = (
             '"auto_linear" stands for "at::mm(self_t, mat2_t)", in which the tangents "mat2_t" and "self_t" '
             "are multiplied by each other"
         ),
-        help="a forward formula is linear in the tangents of the inputs",
+        help="write out the forward formula",
     ),
     Invalid(
         """\
@@ -81,7 +81,7 @@ INVALID = (
 """,
         at="3:11-23",
         message='"self_t.exp()" is not linear in the tangent "self_t"',
-        help="a forward formula is linear in the tangents of the inputs",
+        help='use "self_t" once in each term, as a factor',
     ),
 )
 

@@ -79,13 +79,13 @@ INVALID = (
   self: at::ones_like(grad)
 """,
         at="2:9-28",
-        message='the gradient of "self" does not depend on the gradient of an output',
-        help='multiply by the gradient of the output, "grad", or pass it to the helper',
+        message='the gradient of "self" does not depend on the gradient of any output',
+        help='multiply by "grad", the gradient of the output, or pass it to the function that is called',
     ),
     Invalid(
         at="2:14-21",
-        message='the gradient of "log_probs" does not depend on the gradient of an output',
-        help='multiply by the gradient of the output, "grad", or pass it to the helper',
+        message='the gradient of "log_probs" does not depend on the gradient of any output',
+        help='multiply by "grad", the gradient of the output, or pass it to the function that is called',
     ),
     Invalid(
         """\
@@ -93,8 +93,8 @@ INVALID = (
   self: angle_backward(self.abs(), self)
 """,
         at="2:9-41",
-        message='the gradient of "self" does not depend on the gradient of an output',
-        help='multiply by the gradient of the output, "grad", or pass it to the helper',
+        message='the gradient of "self" does not depend on the gradient of any output',
+        help='multiply by "grad", the gradient of the output, or pass it to the function that is called',
     ),
     Invalid(
         """\
@@ -103,8 +103,8 @@ INVALID = (
 std::tuple<Tensor, Tensor, Tensor>()'
 """,
         at="2:25-136",
-        message='the gradient of "input", "weight" and "bias" does not depend on the gradient of an output',
-        help='multiply by the gradient of the output, "grad", or pass it to the helper',
+        message='the gradients of "input", "weight" and "bias" do not depend on the gradient of any output',
+        help='multiply by "grad", the gradient of the output, or pass it to the function that is called',
     ),
     Invalid(
         """\
@@ -117,7 +117,7 @@ std::tuple<Tensor, Tensor, Tensor>()'
     ),
 )
 
-HELP = 'multiply by the gradient of the output, "grad", or pass it to the helper'
+HELP = 'multiply by "grad", the gradient of the output, or pass it to the function that is called'
 
 
 @judges(Entry, Model)
@@ -125,10 +125,13 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the backward formulas without a gradient."""
     for interpretation, node in without_seed(analyses_of(model), entry, backward=True):
         formula = interpretation.formula
-        names = quoted_list([name.text for name in formula.written.names])
-        message = f"the gradient of {names} does not depend on the gradient of an output"
+        names = [name.text for name in formula.written.names]
+        of_names = (
+            f"gradient of {quoted(names[0])} does" if len(names) == 1 else f"gradients of {quoted_list(names)} do"
+        )
+        message = f"the {of_names} not depend on the gradient of any output"
         if node is not formula.tree:
-            message = f"{shown(formula, node)} does not depend on the gradient of an output"
+            message = f"{shown(formula, node)} does not depend on the gradient of any output"
         yield Finding(formula.span_of(node), message, help=HELP, at=formula.written)
     for formula in analyses_of(model).formulas(entry):
         for read in undefined_reads(formula):

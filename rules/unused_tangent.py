@@ -35,7 +35,9 @@ from derivlint.analysis.typed import seed_names
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.lint.judging import judges
+from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import Entry, Model
+from derivlint.model.generated.forward import TANGENT
 
 META = RuleMeta(
     severity=Severity.ERROR,
@@ -65,8 +67,8 @@ VALID = (
 INVALID = (
     Invalid(
         at="3:11-41",
-        message="the tangent of the output does not depend on the tangent of an input",
-        help='multiply by the tangent of the input, such as "self_t"',
+        message='the tangent of "result" does not depend on the tangent of any input',
+        help='multiply by "self_t"',
     ),
     Invalid(
         """\
@@ -75,8 +77,8 @@ INVALID = (
   result: self_t.zero_() + 1
 """,
         at="3:11-29",
-        message="the tangent of the output does not depend on the tangent of an input",
-        help='multiply by the tangent of the input, such as "self_t"',
+        message='the tangent of "result" does not depend on the tangent of any input',
+        help='multiply by "self_t"',
     ),
 )
 
@@ -86,10 +88,11 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the forward formulas without a tangent."""
     for interpretation, node in without_seed(analyses_of(model), entry, backward=False):
         formula = interpretation.formula
-        if formula.written.auto is None and seed_names(formula):
+        tangents = sorted(name for name in seed_names(formula) if name.endswith(TANGENT))
+        if formula.written.auto is None and tangents:
             yield Finding(
                 formula.span_of(node),
-                "the tangent of the output does not depend on the tangent of an input",
-                help='multiply by the tangent of the input, such as "self_t"',
+                f"the tangent of {quoted(formula.written.names[0].text)} does not depend on the tangent of any input",
+                help=f"multiply by {quoted_list(tangents, 'or')}",
                 at=formula.written,
             )

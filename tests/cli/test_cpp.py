@@ -44,7 +44,7 @@ def test_a_mistake_in_a_body_is_a_finding_there(run: Run, here: Path, monkeypatc
             'mine.cpp:1:12: error: "my_backward" is not linear in "grad" [nonlinear-helper]',
             "    1 | at::Tensor my_backward(const at::Tensor& grad, const at::Tensor& self, int64_t n) {",
             "      |            ^^^^^^^^^^^",
-            "  help: a backward function is linear in the gradients of the outputs",
+            '  help: use "grad" once in each term, as a factor',
         ]
     assert len(list((here / ".cache").glob("bodies-*"))) == 1
     # what is kept depends on the content

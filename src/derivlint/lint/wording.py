@@ -137,6 +137,13 @@ def quoted_list(names: Sequence[str], word: str = "and") -> str:
     return f"{', '.join(quotes[:-1])} {word} {quotes[-1]}"
 
 
+def once_in_each_term(names: Sequence[str]) -> str:
+    """Format the help for what is not linear in gradients or tangents."""
+    if len(names) == 1:
+        return f"use {quoted(names[0])} once in each term, as a factor"
+    return f"use only one of {quoted_list(names)} in each term, as a factor"
+
+
 def counted(number: int, singular: str, plural: str | None = None) -> str:
     """Format a number with its noun: ``1 output``, ``2 outputs``."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

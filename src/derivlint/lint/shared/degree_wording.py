@@ -9,11 +9,12 @@ from derivlint.analysis.dependence.linearity import NotLinear, not_linear
 from derivlint.analysis.interpretation.callee import callee_name
 from derivlint.analysis.interpretation.facts import Cause, Culprit
 from derivlint.analysis.typed import TypedFormula
-from derivlint.formula import Binary, Call, Expr, Name
+from derivlint.formula import Binary, Call, Expr, Name, walk
 from derivlint.lint.diagnostic import Finding
 from derivlint.lint.shared.value_wording import quantity
-from derivlint.lint.wording import quoted, quoted_list
+from derivlint.lint.wording import once_in_each_term, quoted, quoted_list
 from derivlint.model import Entry, Model
+from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.operators.reference.terms import polynomials
 
 #: The functions that are products of their arguments.
@@ -52,14 +53,28 @@ def _finding(problem: NotLinear) -> Finding:
     return Finding(
         formula.span_of(place),
         message,
-        help="a backward formula is linear in the gradients of the outputs"
-        if formula.is_backward
-        else "a forward formula is linear in the tangents of the inputs",
+        help=_cure(formula, culprit) if written.auto is None else "write out the forward formula",
         at=written,
         about=formula.span_of(culprit.node),
         # an automatic formula relies on the backward formula
         rests_on=(written.entry.operator or "",) if written.auto is not None else (),
     )
+
+
+def _cure(formula: TypedFormula, culprit: Culprit) -> str:
+    names = sorted(culprit.seeds)
+    if culprit.cause not in AFFINE:
+        return once_in_each_term(names)
+    info = formula.written.body.info
+    arguments = () if formula.is_backward or info is None else info.args_with_derivatives
+    values = {node.simple for node in walk(culprit.parts[0]) if isinstance(node, Name)}
+    primals = [argument.name for argument in arguments if argument.name + PRIMAL in values]
+    # "self_p" is a slip for "self_t" more often than a factor is missing
+    if len(primals) == 1:
+        cure = f"write {quoted(primals[0] + TANGENT)} for {quoted(primals[0] + PRIMAL)}"
+    else:
+        cure = f"multiply it by {quoted_list(names, 'or')}"
+    return f"{cure}, or remove the term" if culprit.cause is Cause.CONSTANT_TERM else cure
 
 
 def _named(formula: TypedFormula, culprit: Culprit) -> str:
@@ -101,14 +116,12 @@ def _function(formula: TypedFormula, culprit: Culprit) -> str:
 
 def _constant_term(formula: TypedFormula, culprit: Culprit) -> str:
     part = shown(formula, culprit.parts[0])
-    return (
-        f"the term {part} has no {quantity(formula)}, but the rest of the sum is linear in {_named(formula, culprit)}"
-    )
+    return f"the term {part} does not depend on {_named(formula, culprit)}, in which the rest of the sum is linear"
 
 
 def _constant_branch(formula: TypedFormula, culprit: Culprit) -> str:
     part = shown(formula, culprit.parts[0])
-    return f"the branch {part} has no {quantity(formula)}, but the other is linear in {_named(formula, culprit)}"
+    return f"the branch {part} does not depend on {_named(formula, culprit)}, in which the other is linear"
 
 
 _MESSAGES = {
