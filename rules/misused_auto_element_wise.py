@@ -1,4 +1,4 @@
-"""auto_element_wise where it cannot be expanded.
+"""auto_element_wise is used where it cannot be expanded.
 
 ## What it detects
 ``auto_element_wise`` in the entry of an in-place operator, in an entry where not exactly one argument has a backward
@@ -33,6 +33,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNNAMED_KEY
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.findings import cure_for_lists
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DerivativeFormula, DispatchBody, Model, Role
 from derivlint.model.generated.forward import packed_lists
@@ -116,8 +117,10 @@ INVALID = (
   result: auto_element_wise
 """,
         at="3:11-28",
-        message='"auto_element_wise" needs the values and tangents of "tensors", and a list of tensors is not unpacked',
-        help='call a function that takes "tensors" itself and unpacks the tangents',
+        message=(
+            '"auto_element_wise" needs the values and tangents of "tensors", and a list of tensors has none in formulas'
+        ),
+        help='call a function that takes "tensors" and reads the tangents itself, as "cat_jvp" does',
     ),
 )
 
@@ -165,8 +168,8 @@ def _refusal(body: DispatchBody, formula: DerivativeFormula) -> tuple[str, str, 
         return f"must be the only forward formula, but {operator} has {len(forward)}", WRITE_OUT, related
     packed = packed_lists(info)
     if packed:
-        fact = f"needs the values and tangents of {quoted_list(packed)}, and a list of tensors is not unpacked"
-        return fact, f"call a function that takes {quoted_list(packed)} itself and unpacks the tangents", ()
+        fact = f"needs the values and tangents of {quoted_list(packed)}, and a list of tensors has none in formulas"
+        return fact, cure_for_lists(packed), ()
     # another rule reports several keys for the same argument
     outputs = [name.text for name in formula.names]
     if len(set(outputs)) > 1:

@@ -1,4 +1,4 @@
-"""auto_linear where it cannot be expanded.
+"""auto_linear is used where it cannot be expanded.
 
 ## What it detects
 ``auto_linear`` next to another forward formula, in a key with several outputs, or in an entry where no argument has a
@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from derivlint.lint import Finding, Invalid, Related, RuleMeta, Severity
 from derivlint.lint.engine.precedence import JOINED_ENTRIES, UNNAMED_KEY
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.findings import cure_for_lists
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody, Role
 from derivlint.model.generated.forward import packed_lists
@@ -93,8 +94,8 @@ INVALID = (
   result: auto_linear
 """,
         at="3:11-22",
-        message='"auto_linear" needs the tangents of "tensors", and a list of tensors is not unpacked',
-        help='call a function that takes "tensors" itself and unpacks the tangents',
+        message='"auto_linear" needs the tangents of "tensors", and a list of tensors has none in formulas',
+        help='call a function that takes "tensors" and reads the tangents itself, as "cat_jvp" does',
     ),
 )
 
@@ -127,8 +128,8 @@ def check(body: DispatchBody) -> Iterator[Finding]:
     elif len(set(outputs)) > 1:
         fact = f"is for one output, but its key names {len(outputs)}: {quoted_list(outputs)}"
     elif packed:
-        fact = f"needs the tangents of {quoted_list(packed)}, and a list of tensors is not unpacked"
-        cure = f"call a function that takes {quoted_list(packed)} itself and unpacks the tangents"
+        fact = f"needs the tangents of {quoted_list(packed)}, and a list of tensors has none in formulas"
+        cure = cure_for_lists(packed)
     else:
         return
     yield Finding(formula.value_span, f'"{AUTO_LINEAR}" {fact}', help=cure, related=related, at=formula)

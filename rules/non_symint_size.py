@@ -70,6 +70,7 @@ INVALID = (
 """,
         at="2:61-68",
         message='"strides()" gives plain integers; a backward formula needs symbolic ones',
+        help='only a formula for "mat2" alone can use its strides',
     ),
 )
 
@@ -92,12 +93,15 @@ def _judge(formula: DerivativeFormula) -> Iterator[Finding]:
         arguments = text[size.method.end : size.call.end]
         where = formula.span_of(size.method)
         fix = None
-        if formula.is_exact() and _can_be_symbolic(formula, size):
+        help = f"use {quoted(SYMBOLIC[old] + arguments)}"
+        if not _can_be_symbolic(formula, size):
+            help = f"only a formula for {quoted(size.receiver or '')} alone can use its strides"
+        elif formula.is_exact():
             fix = Fix(f'use "{SYMBOLIC[old]}"', (TextEdit(where, SYMBOLIC[old]),))
         yield Finding(
             where,
             f"{quoted(old + arguments)} gives plain integers; a backward formula needs symbolic ones",
-            help=f"use {quoted(SYMBOLIC[old] + arguments)}",
+            help=help,
             fix=fix,
             at=formula,
         )

@@ -36,6 +36,7 @@ from msgspec.structs import replace
 from derivlint.lint import Finding, Fix, Invalid, Related, RuleMeta, Severity, TextEdit
 from derivlint.lint.engine.precedence import UNREAD
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.findings import cure_for_lists
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DispatchBody, Entry, Model, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT, packed_lists
@@ -106,8 +107,8 @@ INVALID = (
   result: at::cat(tensors_t, dim)
 """,
         at="3:19-28",
-        message='"tensors_t" is not declared: a list of tensors is not unpacked',
-        help='call a function that takes "tensors" itself and unpacks their tangents',
+        message='"tensors_t" is not declared: "tensors" is a list of tensors',
+        help='call a function that takes "tensors" and reads the tangents itself, as "cat_jvp" does',
     ),
     Invalid(
         """\
@@ -155,9 +156,8 @@ def _judge(body: DispatchBody) -> Iterator[Finding]:
             )
             yield _itself(names, f"{quoted(subject)} is non_differentiable", declared)
         elif subject in packed_lists(info):
-            reason = "a list of tensors is not unpacked"
-            cure = f"call a function that takes {quoted(subject)} itself and unpacks their tangents"
-            yield _finding(names[0], reason, cure)
+            reason = f"{quoted(subject)} is a list of tensors"
+            yield _finding(names[0], reason, cure_for_lists([subject]))
         else:
             without.append(subject)
     if without:

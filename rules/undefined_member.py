@@ -64,7 +64,7 @@ INVALID = (
 """,
         at="2:34-38",
         message='"vector<SymInt>" has no member "conj"',
-        help='it is a function: write "at::conj(x)"',
+        help='call "conj" on a tensor',
     ),
     Invalid(
         """\

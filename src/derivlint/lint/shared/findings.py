@@ -10,10 +10,11 @@ from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.formula import Binary, Unary
 from derivlint.lint.diagnostic import Finding, Related
 from derivlint.lint.option import Options
-from derivlint.lint.wording import quoted
+from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DerivativeFormula, Entry, MatchProblem, Model
 from derivlint.model.generated.foreach import ForeachProblem
 from derivlint.model.generated.forward import InplaceProblem, MatchProblemKind
+from derivlint.model.generated.gradients import GRADS
 from derivlint.schema.natives import HelperBody
 from derivlint.source import SourceFile
 from derivlint.yaml_reader import Scalar, Sequence, YamlNode
@@ -75,6 +76,11 @@ def rewrite_findings(
         )
 
 
+def cure_for_lists(names: list[str]) -> str:
+    """The help for a formula that needs the tangents of lists of tensors, which kernels do not unpack."""
+    return f'call a function that takes {quoted_list(names)} and reads the tangents itself, as "cat_jvp" does'
+
+
 def unguarded_findings(
     entry: Entry,
     model: Model,
@@ -101,7 +107,11 @@ def unguarded_findings(
                 yield Finding(
                     formula.span_of(read.node),
                     f"{_use(read)}, {when}",
-                    help=f'guard it: "{read.name}.defined() ? ... : {otherwise}"',
+                    help=(
+                        'call a function that accepts undefined elements, such as "unbind_backward"'
+                        if read.name == GRADS
+                        else f'guard it: "{read.name}.defined() ? ... : {otherwise}"'
+                    ),
                     at=formula.written,
                 )
 

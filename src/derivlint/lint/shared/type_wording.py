@@ -211,10 +211,10 @@ def _member_cure(problem: TypeProblem) -> str | None:
     near = _near(problem)
     if near is not None:
         return near
+    if problem.object is not TENSOR:
+        return f"call {quoted(problem.name)} on a tensor" if problem.alternative is not None else None
     if problem.alternative is not None:
         return f'it is a function: write "{problem.alternative}(x)"'
-    if problem.object is not TENSOR:
-        return None
     return 'methods are the functions with "variants: method" in native_functions.yaml: add it there'
 
 
@@ -300,6 +300,7 @@ def type_finding(
     fix: Fix | tuple[Fix, ...] | None = None,
     confidence: Confidence | None = None,
     help: str | None = None,
+    message: str | None = None,
 ) -> Finding:
     """Make a finding about a C++ error in a formula.
 
@@ -308,12 +309,13 @@ def type_finding(
         fix: the fix, or alternative fixes.
         confidence: the confidence, by default that of the rule.
         help: the cure, by default that of the problem.
+        message: the fact, by default that of the problem.
     """
     # an automatic formula relies on the backward formula
     premise = (problem.written.entry.operator or "",) if problem.written.auto is not None else ()
     return Finding(
         problem.where,
-        fact(problem.problem),
+        message or fact(problem.problem),
         help=help or cure(problem.problem),
         fix=fix,
         at=problem.written,
