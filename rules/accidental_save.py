@@ -98,9 +98,12 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         # small values do not matter; a word that only ends with a name is undeclared anyway
         if place is None or not save.saved.is_tensor or save.written.parsed.tree is None:
             continue
+        cure = "torchgen saves every argument and output whose name it finds in the text"
+        if save.word.role in ("string", "comment"):
+            cure = f"write a word other than {quoted(save.saved.name)}: {cure}"
         yield Finding(
             save.written.span_of(save.word),
             f"the tensor {quoted(save.saved.name)} is saved but unused: the formula mentions it only {place}",
-            help="torchgen saves every argument and output whose name it finds in the text",
+            help=cure,
             at=save.written,
         )

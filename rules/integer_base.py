@@ -35,7 +35,8 @@ from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.type_wording import type_finding
-from derivlint.lint.shared.typed_edits import as_double
+from derivlint.lint.shared.typed_edits import as_double, refused_text
+from derivlint.lint.wording import quoted
 from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(
@@ -70,7 +71,7 @@ VALID = (
 INVALID = (
     Invalid(
         at="2:24-25",
-        message="the power of an integer and an integer tensor is an integer",
+        message='the base "2" is an integer, and so is its power by an integer tensor',
         help='write the base as a "double", such as "2.0"',
         fixed="  self: grad * at::pow(2.0, other).conj()",
     ),
@@ -82,7 +83,7 @@ INVALID = (
   result: self_t / at::pow(2, -other_p) + other_t * result * M_LN2
 """,
         at="4:28-29",
-        message="the power of an integer and an integer tensor is an integer",
+        message='the base "2" is an integer, and so is its power by an integer tensor',
         help='write the base as a "double", such as "2.0"',
         fixed="  result: self_t / at::pow(2.0, -other_p) + other_t * result * M_LN2",
     ),
@@ -94,4 +95,12 @@ def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Check the powers in formulas."""
     may_be = has_integral_exponent(problem)
     if may_be is not False:
-        yield type_finding(problem, as_double(problem), Confidence.HIGH if may_be else Confidence.MEDIUM)
+        base = refused_text(problem)
+        yield type_finding(
+            problem,
+            as_double(problem),
+            Confidence.HIGH if may_be else Confidence.MEDIUM,
+            message=f"the base {quoted(base)} is an integer, and so is its power by an integer tensor"
+            if base
+            else None,
+        )

@@ -30,7 +30,8 @@ from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.type_wording import type_finding
-from derivlint.lint.shared.typed_edits import as_double
+from derivlint.lint.shared.typed_edits import as_double, refused_text
+from derivlint.lint.wording import quoted
 from derivlint.model.generated.typing import FormulaProblem
 
 META = RuleMeta(
@@ -55,7 +56,7 @@ VALID = (
 INVALID = (
     Invalid(
         at="2:26-31",
-        message="integer division discards the fractional part",
+        message='the division "1 / 2" is of integers and discards the fraction',
         help='write one operand as a "double", such as "2.0"',
         fixed="  self: grad / result * (1 / 2.0)",
     ),
@@ -65,7 +66,7 @@ INVALID = (
   self: grad * result * (self.numel() / 2) * (2.0 / self.numel())
 """,
         at="2:26-42",
-        message="integer division discards the fractional part",
+        message='the division "self.numel() / 2" is of integers and discards the fraction',
         help='write one operand as a "double", such as "2.0"',
         fixed="  self: grad * result * (self.numel() / 2.0) * (2.0 / self.numel())",
     ),
@@ -77,4 +78,6 @@ def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Check the divisions of formulas."""
     # sizes may be divisible; literals are known
     confidence = Confidence.HIGH if problem.problem.name else Confidence.MEDIUM
-    yield type_finding(problem, as_double(problem), confidence)
+    text = refused_text(problem)
+    message = f"the division {quoted(text)} is of integers and discards the fraction" if text else None
+    yield type_finding(problem, as_double(problem), confidence, message=message)

@@ -48,7 +48,7 @@ INVALID = (
   self: grad * self.sgn() # \udce9
 """,
         at="2:29-30",
-        message="this is not UTF-8 text",
+        message="the file is not UTF-8 text",
         help="save the file as UTF-8",
     ),
     Invalid(

@@ -92,7 +92,7 @@ backward:
     ),
     Invalid(
         at="5:19-23",
-        message="the range of versions ends before it begins",
+        message='the range of versions ends at "v2.1", before it begins',
         help='the versions are "v2.1", "v2.2" and "v2.3"',
     ),
     Invalid(
@@ -104,7 +104,7 @@ backward:
   version: [v2.1, v2.2, v2.3]
 """,
         at="5:12-30",
-        message="invalid version specification",
+        message='"[v2.1, v2.2, v2.3]" is neither a range of versions nor names of them',
         help='versions are a range "[v2.1, newest]", names "v2.1, v2.3", or "all_version"',
     ),
     Invalid(
@@ -137,17 +137,18 @@ def check(model: Model) -> Iterator[Finding]:
         )
     for entry in model.all_entries:
         for problem in entry.versions.problems if entry.versions is not None else ():
-            message, help_text = _words(problem, versions)
+            shown = quoted(" ".join(model.source.slice(entry.place(problem.node)).split()))
+            message, help_text = _words(problem, versions, shown)
             yield Finding(entry.place(problem.node), message, help=help_text, at=entry)
 
 
-def _words(problem: VersionProblem, versions: FileVersions) -> tuple[str, str]:
+def _words(problem: VersionProblem, versions: FileVersions, shown: str) -> tuple[str, str]:
     allowed = f"the versions are {quoted_list(versions.names)}"
     if problem.kind is VersionProblemKind.UNKNOWN and problem.name is not None:
         question = did_you_mean(problem.name, (*versions.names, NEWEST))
         return f"the file has no version {quoted(problem.name)}", question or allowed
     if problem.kind is VersionProblemKind.REVERSED:
-        return "the range of versions ends before it begins", allowed
-    return "invalid version specification", FORMS.format(
+        return f"the range of versions ends at {shown}, before it begins", allowed
+    return f"{shown} is neither a range of versions nor names of them", FORMS.format(
         first=versions.names[0], last=versions.names[-1], word=versions.word
     )

@@ -5,7 +5,8 @@ A ``name`` that is not valid in the grammar of operator schemas: without argumen
 that is never closed, an argument without a type, a missing return and the like.
 
 ## Why it is bad
-PyTorch's generator looks the schema up in native_functions.yaml, where all schemas are well-formed.
+PyTorch's generator looks the schema up in native_functions.yaml, where all schemas are well-formed. It finds no
+match for a malformed one, and the build stops.
 
 ## Example
     - name: abs
@@ -54,7 +55,7 @@ INVALID = (
 """,
         at="1:9-15",
         message='"aten::" is a namespace, which a schema does not have',
-        help="leave it out",
+        help='remove "aten::"',
     ),
     Invalid(
         """\
@@ -63,7 +64,7 @@ INVALID = (
 """,
         at="1:33-38",
         message='argument "other" needs a type and a name',
-        help='such as "Tensor other"',
+        help='write "Tensor other"',
     ),
     Invalid(
         """\

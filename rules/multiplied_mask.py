@@ -34,7 +34,7 @@ from derivlint.analysis.half_precision.values import LossCause
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import WRONG_NUMBERS
 from derivlint.lint.judging import judges
-from derivlint.lint.shared.value_wording import loss_findings
+from derivlint.lint.shared.value_wording import loss_findings, part_of
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
@@ -57,7 +57,9 @@ VALID = (
 INVALID = (
     Invalid(
         at="2:9-28",
-        message='the gradient of "self" is NaN, not 0, at self = -0.5, grad = inf: a mask is multiplied',
+        message=(
+            'the gradient of "self" is NaN, not 0, at self = -0.5, grad = inf: "grad * (result > 0)" multiplies a mask'
+        ),
         help="choose with at::where, or with masked_fill",
     ),
     Invalid(
@@ -66,7 +68,10 @@ INVALID = (
   self: (result > 0).type_as(grad) * grad
 """,
         at="2:9-42",
-        message='the gradient of "self" is NaN, not 0, at self = -0.5, grad = inf: a mask is multiplied',
+        message=(
+            'the gradient of "self" is NaN, not 0, at self = -0.5, grad = inf: "(result > '
+            '0).type_as(grad) * grad" multiplies a mask'
+        ),
     ),
 )
 
@@ -75,4 +80,4 @@ INVALID = (
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the products with masks."""
     help_text = "choose with at::where, or with masked_fill"
-    return loss_findings(entry, model, LossCause.MASK, lambda lost: "a mask is multiplied", help_text)
+    return loss_findings(entry, model, LossCause.MASK, lambda lost: f"{part_of(lost)} multiplies a mask", help_text)

@@ -48,14 +48,14 @@ INVALID = (
   self: {"[" * 70}{"]" * 70}
 """,
         at="2:71-72",
-        message="nested more than 64 levels deep",
+        message="the YAML is nested more than 64 levels deep",
     ),
     Invalid(
         f"""\
 - {"{a: " * 64}b{"}" * 64}
 """,
         at="1:255-256",
-        message="nested more than 64 levels deep",
+        message="the YAML is nested more than 64 levels deep",
     ),
 )
 

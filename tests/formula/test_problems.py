@@ -22,7 +22,7 @@ SLIPS = [
     ("f⟦(⟧a, g(b)", "unclosed-bracket", '"(" is never closed', 'add ")"'),
     ("f(x⟦[⟧1)", "unclosed-bracket", '"[" is not closed before ")"', 'add "]"'),
     ("f(x[1]⟦]⟧", "mismatched-bracket", '"(" is closed by "]"', 'write ")"'),
-    ("(a)⟦)⟧ * b", "unmatched-bracket", '")" has no "(" that it closes', None),
+    ("(a)⟦)⟧ * b", "unmatched-bracket", '")" closes no "("', None),
     ("std::get⟦<⟧0(x)", "unclosed-bracket", 'the template arguments of "std::get" are never closed', 'add ">"'),
     # operands side by side
     ("a ⟦b⟧", "missing-operator", 'missing operator between "a" and "b"', None),

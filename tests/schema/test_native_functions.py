@@ -118,7 +118,7 @@ def test_what_cannot_be_read_is_a_problem_and_the_rest_goes_on() -> None:
     assert problems(natives) == [
         ("0.yaml", 'the entry has no "func" with a schema', "variants: function", None),
         ("0.yaml", 'the entry has no "func" with a schema', "just text", None),
-        ("0.yaml", 'argument "other" needs a type and a name', "other", 'such as "Tensor other"'),
+        ("0.yaml", 'argument "other" needs a type and a name', "other", 'write "Tensor other"'),
         (
             "0.yaml",
             'an alias annotation comes before any "?" or "[]" of the type',

@@ -15,7 +15,7 @@ from tests.counting import calls_of
 from tests.sampling import CAMPAIGN, examples
 from tests.yaml_reader.helpers import dump, read, scalars
 
-TOO_DEEP = f"nested more than {MAX_DEPTH} levels deep"
+TOO_DEEP = f"the YAML is nested more than {MAX_DEPTH} levels deep"
 
 
 @pytest.mark.parametrize(("opening", "levels"), [("[", 1), ("{a: ", 1), ("- ", 1), ("? ", 1), ("[{a: ", 2)])
@@ -61,7 +61,7 @@ def test_the_number_of_nodes_is_limited(monkeypatch: pytest.MonkeyPatch) -> None
         assert read(text).problems == ()
     for text in ("- a\n" * 11, "[" + "[], " * 20 + "]", "- a\n- b: c: d\n" + "- e\n" * 20):
         assert read(text).problems[-1].kind.value == "limit"
-        assert read(text).problems[-1].message == "more than 10 nodes in one file"
+        assert read(text).problems[-1].message == "the file has more than 10 YAML nodes"
 
 
 SIZE = 300_000 if CAMPAIGN else 50_000

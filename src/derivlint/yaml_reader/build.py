@@ -348,8 +348,8 @@ def _check_root_block(text: str, start: int, end: int) -> None:
 
 
 def _too_deep(span: Span) -> YamlProblem:
-    return YamlProblem(YamlProblemKind.LIMIT, f"nested more than {MAX_DEPTH} levels deep", span)
+    return YamlProblem(YamlProblemKind.LIMIT, f"the YAML is nested more than {MAX_DEPTH} levels deep", span)
 
 
 def _too_many(span: Span) -> YamlProblem:
-    return YamlProblem(YamlProblemKind.LIMIT, f"more than {MAX_NODES:,} nodes in one file", span)
+    return YamlProblem(YamlProblemKind.LIMIT, f"the file has more than {MAX_NODES:,} YAML nodes", span)

@@ -69,7 +69,7 @@ def read_yaml(source: SourceFile, *, pure: bool = False) -> Document:
     """
     if source.undecodable is not None:
         problem = YamlProblem(
-            YamlProblemKind.ENCODING, "this is not UTF-8 text", source.undecodable, "save the file as UTF-8"
+            YamlProblemKind.ENCODING, "the file is not UTF-8 text", source.undecodable, "save the file as UTF-8"
         )
         return Document(source, None, (problem,))
     return _Reading(source, pure).read()

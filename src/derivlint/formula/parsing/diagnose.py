@@ -67,7 +67,7 @@ def bracket_problem(tokens: list[Token]) -> SyntaxProblem | None:
             stack.append(token)
         elif text in _OPENED_BY:
             if not stack:
-                message = f'"{text}" has no "{_OPENED_BY[text]}" that it closes'
+                message = f'"{text}" closes no "{_OPENED_BY[text]}"'
                 return SyntaxProblem(SyntaxProblemKind.UNMATCHED_BRACKET, message, token.start, token.end)
             if stack[-1].text != _OPENED_BY[text]:
                 return _wrong_partner(stack, token)

@@ -228,7 +228,8 @@ def _in_tree(text: str, tokens: list[Token], tree: Expr) -> SyntaxProblem | None
         elif isinstance(node, Binary) and node.op == ",":
             message = '"," discards the value before it: these parentheses are not a call'
             first = _first_comma(node)
-            return SyntaxProblem(SyntaxProblemKind.COMMA_OPERATOR, message, first, first + 1)
+            cure = "write the function before the parentheses, or remove the value"
+            return SyntaxProblem(SyntaxProblemKind.COMMA_OPERATOR, message, first, first + 1, cure)
         stack.extend(child for child in reversed(children) if not isinstance(child, TypeName))
     return None
 

@@ -61,7 +61,10 @@ def explain(text: str, position: int, expected: set[str]) -> SchemaError:
         if token == "::":
             space = before + "::"
             return SchemaError(
-                f"{quoted(space)} is a namespace, which a schema does not have", 0, len(space), "leave it out"
+                f"{quoted(space)} is a namespace, which a schema does not have",
+                0,
+                len(space),
+                f"remove {quoted(space)}",
             )
         return SchemaError(f'expected "(" after the operator name, found {quoted(token)}', start, end, SHAPE)
     if token == "(" and "QMARK" in expected:
@@ -96,7 +99,7 @@ def _half_argument(before: str) -> SchemaError:
     start = max(before.rfind(mark, 0, end) for mark in " \t\r\n(,") + 1
     shown = before[start:]
     is_type = shown in KNOWN_BASE_TYPES or re.fullmatch(r"[a-z_]\w*", shown) is None
-    hint = f'such as "{shown} self"' if is_type else f'such as "Tensor {shown}"'
+    hint = f'write "{shown} self"' if is_type else f'write "Tensor {shown}"'
     return SchemaError(f"argument {quoted(shown)} needs a type and a name", start, len(before), hint)
 
 
