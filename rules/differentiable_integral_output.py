@@ -154,7 +154,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             )
             # outputs of in-place operators cannot be switched off
             if not any(item.is_inplace and item.is_generated for item in model.differentiabilities(entry)):
-                fix = Fix("switch it off", edits, safe=False)
+                fix = Fix('write "False"', edits, safe=False)
         which = f"the output {quoted(first.output.name)} of {quoted(entry.operator or '')}"
         yield Finding(
             where,

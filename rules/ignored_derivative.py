@@ -123,7 +123,7 @@ def _finding(body: DispatchBody, differentiability: Differentiability) -> Findin
                     return Finding(
                         declaration.name_span(key_name),
                         f'"self" is non_differentiable, but also the output of "{name}", which the formulas serve',
-                        help='leave "self" out: an argument without formula has no gradient',
+                        help='remove "self": an argument without formula has no gradient',
                         at=declaration,
                     )
     is_tensor = any(value.type.is_tensor_like for value in differentiability.returns)
@@ -135,7 +135,7 @@ def _finding(body: DispatchBody, differentiability: Differentiability) -> Findin
         f'no output of "{name}" is differentiable, so {formulas} are rejected'
         if is_tensor
         else f'"{name}" returns no tensor, so {formulas} are rejected',
-        help="remove the formulas" + (", or switch an output on" if is_tensor else ""),
+        help="remove the formulas" + (", or set a value of output_differentiability to True" if is_tensor else ""),
         related=related,
         at=body,
     )

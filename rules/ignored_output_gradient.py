@@ -57,7 +57,7 @@ INVALID = (
     Invalid(
         at="3:18-22",
         message='"grad" is the gradient of "Q" only; the gradient of "R" is ignored',
-        help='use "grad_Q" and "grad_R", or switch "R" off',
+        help='use "grad_Q" and "grad_R", or write "output_differentiability: [True, False]"',
     ),
     Invalid(
         """\
@@ -68,7 +68,7 @@ INVALID = (
 """,
         at="3:31-35",
         message='"grad" is the gradient of "result0" only; the gradient of "result1" is ignored',
-        help='use "grads[0]" and "grads[1]", or switch "result1" off',
+        help='use "grads[0]" and "grads[1]", or write "output_differentiability: [True, False]"',
     ),
 )
 
@@ -96,12 +96,13 @@ def check(body: DispatchBody) -> Iterator[Finding]:
     for use in uses:
         for word in use.grad:
             first, *ignored = [output.name for output in outputs]
+            flags = ", ".join(str(output is outputs[0]) for output in function.outputs)
             yield Finding(
                 use.written.span_of(word),
                 f'"grad" is the gradient of {quoted(first)} only; the '
                 f"{'gradient' if len(ignored) == 1 else 'gradients'} of {quoted_list(ignored)} "
                 f"{'is' if len(ignored) == 1 else 'are'} ignored",
-                help=f"use {quoted_list(_gradients(outputs))}, or switch {quoted_list(ignored)} off",
+                help=f'use {quoted_list(_gradients(outputs))}, or write "output_differentiability: [{flags}]"',
                 related=(Related("the differentiable outputs are declared here", body.entry.place(declared.node)),),
                 at=use.written,
             )

@@ -54,11 +54,11 @@ INVALID = (
   output_differentiability: [False]
 """,
         at="2:30-35",
-        message='"eq_.Tensor" is in-place, so its output cannot be switched off',
+        message='"eq_.Tensor" is in-place, so output_differentiability cannot be False',
     ),
     Invalid(
         at="2:30-35",
-        message='"digamma_", which the entry also serves, is in-place, so its output cannot be switched off',
+        message='"digamma_", which the entry also serves, is in-place, so output_differentiability cannot be False',
     ),
 )
 
@@ -79,7 +79,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             subject = f'"{name}"' if is_own else f'"{name}", which the entry also serves,'
             yield Finding(
                 entry.place(declared.value_node(declared.values.index(False))),
-                f"{subject} is in-place, so its output cannot be switched off",
+                f"{subject} is in-place, so output_differentiability cannot be False",
                 help=f'give "{name}" a formula' if is_own else f'give "{name}" an entry of its own',
                 at=entry,
                 rests_on=() if is_own else (str(name),),

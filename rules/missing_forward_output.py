@@ -83,7 +83,7 @@ INVALID = (
   indices: gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
 """,
         at="4:3-10",
-        message='"indices" is not differentiable: output_differentiability switches it off',
+        message='"indices" is not differentiable: output_differentiability is False for it',
     ),
     # a mistake in a backward formula makes two forward formulas superfluous
     Invalid(
@@ -197,7 +197,7 @@ def _judge(model: Model, body: DispatchBody) -> Iterator[Finding]:
 
 def _reason(own: Differentiability, function: EntryFunction, them: str) -> tuple[str, str]:
     if own.info.output_differentiability is not None:
-        return f"output_differentiability switches {them} off", "remove the formula, or switch the output on"
+        return f"output_differentiability is False for {them}", "remove the formula, or write True there"
     first = function.output_names[own.output_indices[0]] if own.output_indices else RESULT
     return (
         f'a backward formula uses "grad", the gradient of {quoted(first)} only',

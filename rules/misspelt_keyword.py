@@ -150,12 +150,14 @@ def check(formula: DerivativeFormula, model: Model) -> Iterator[Finding]:
         if formula.text.strip() == meant:
             message = f"{written} is only valid in forward formulas"
         else:
-            message = f"{written} is C++ to torchgen; {quoted(meant)} is for forward formulas only"
+            message = f"{written} is treated as C++ by torchgen; {quoted(meant)} is for forward formulas only"
         yield Finding(where, message, help='write the formula out, with "grad" for the gradient of the output')
         return
     if formula.role is Role.FORWARD and is_about_arguments:
-        message = f"{written} is C++ to torchgen; {quoted(meant)} is for arguments only"
-        yield Finding(where, message, help='outputs are switched off with "output_differentiability"')
+        message = f"{written} is treated as C++ by torchgen; {quoted(meant)} is for arguments only"
+        names = {name.text for name in formula.names}
+        flags = ", ".join(str(output.name not in names) for output in formula.entry.function.outputs)
+        yield Finding(where, message, help=f'write "output_differentiability: [{flags}]" instead')
         return
     if formula.text.strip() == meant:
         shown = quoted(formula.text) if "\n" not in formula.text else f"{written} with its line break"

@@ -64,7 +64,7 @@ INVALID = (
 """,
         at="2:29-34",
         message='output_differentiability is "false", which counts as not given',
-        help="write [False] to make the output non-differentiable, or leave it out",
+        help="write [False] to make the output non-differentiable, or remove the key",
         fixed="  output_differentiability: [False]",
     ),
     Invalid(
@@ -75,7 +75,7 @@ INVALID = (
 """,
         at="2:29-31",
         message="output_differentiability is an empty list, which counts as not given",
-        help="write True or False for each output, or leave it out",
+        help="write True or False for each output, or remove the key",
     ),
 )
 
@@ -109,7 +109,7 @@ def _value(entry: Entry, node: YamlNode) -> Finding:
 def _ignored(entry: Entry, node: YamlNode) -> Finding:
     declared = entry.output_differentiability
     assert declared is not None
-    help_text = "write True or False for each output, or leave it out"
+    help_text = "write True or False for each output, or remove the key"
     if isinstance(node, Sequence):
         message = "output_differentiability is an empty list, which counts as not given"
         return Finding(entry.place(node), message, help=help_text, at=entry)
@@ -118,7 +118,7 @@ def _ignored(entry: Entry, node: YamlNode) -> Finding:
         return Finding(entry.place(declared.key), message, help=help_text, at=entry)
     fix = None
     if node.kind == "bool" and entry.function is not None and len(entry.function.outputs) == 1:
-        help_text = "write [False] to make the output non-differentiable, or leave it out"
+        help_text = "write [False] to make the output non-differentiable, or remove the key"
         fix = Fix("put it in brackets", (TextEdit(entry.place(node), "[False]"),), safe=False)
     message = f"output_differentiability is {quoted(node.value)}, which counts as not given"
     return Finding(entry.place(node), message, help=help_text, fix=fix, at=entry)

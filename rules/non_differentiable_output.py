@@ -88,7 +88,7 @@ def check(body: DispatchBody) -> Iterator[Finding]:
         fix = None
         if can_be_written:
             place = formula.key_span.cover(formula.value_span)
-            fix = Fix("switch the output off", (TextEdit(place, text),), safe=False)
+            fix = Fix('use "output_differentiability"', (TextEdit(place, text),), safe=False)
         yield Finding(
             formula.value_span,
             f'"non_differentiable" is for arguments, but {quoted(formula.names[0].text)} is an output',

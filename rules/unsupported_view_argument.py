@@ -66,7 +66,7 @@ INVALID = (
 """,
         at="1:9-20",
         message='"select.pair" is a view with 2 differentiable outputs; a view can have one',
-        help="switch the others off with output_differentiability",
+        help="write False for the others in output_differentiability",
         natives=NATIVES,
     ),
 )
@@ -95,7 +95,7 @@ def _judge(entry: Entry, differentiability: Differentiability) -> Finding | None
         return Finding(
             entry.name_span,
             f'"{function.name}" is a view with {len(indices)} differentiable outputs; a view can have one',
-            help="switch the others off with output_differentiability",
+            help="write False for the others in output_differentiability",
             at=entry,
         )
     for argument in function.schema.arguments.flat_non_out:

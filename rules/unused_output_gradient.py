@@ -61,7 +61,7 @@ INVALID = (
     Invalid(
         at="1:9-18",
         message='the gradient "grad_R" of the differentiable output "R" is not used, only "grad_Q"',
-        help='use the gradient, or switch the output off with "output_differentiability"',
+        help='use "grad_R", or write False for "R" in output_differentiability',
     ),
     Invalid(
         """\
@@ -74,7 +74,7 @@ grads[1], input_gates, hidden_gates, input_bias, hidden_bias, cx, result1)
         message=(
             'the gradient "grads[2]" of the differentiable output "result2" is not used, only "grads[0]" and "grads[1]"'
         ),
-        help='use the gradient, or switch the output off with "output_differentiability"',
+        help='use "grads[2]", or write False for "result2" in output_differentiability',
     ),
 )
 
@@ -90,7 +90,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 body.entry.name_span,
                 f"the gradient {quoted(gradient)} of the differentiable output {quoted(unused.output)} is not used, "
                 f"only {quoted_list(unused.used)}",
-                help='use the gradient, or switch the output off with "output_differentiability"',
+                help=f"use {quoted(gradient)}, or write False for {quoted(unused.output)} in output_differentiability",
                 related=(Related("a formula that uses another one", unused.last.key_span),),
                 at=body,
                 rests_on=(body.entry.operator or "",),

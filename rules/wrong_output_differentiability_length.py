@@ -90,6 +90,6 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             message = (
                 f'output_differentiability has {values}, but "{function.name}", which the entry serves, has {outputs}'
             )
-            help_text = "leave output_differentiability out where every output is differentiable"
+            help_text = "remove output_differentiability if every output is differentiable"
         yield Finding(entry.place(declared.node), message, help=help_text, at=entry)
         return
