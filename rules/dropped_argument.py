@@ -23,6 +23,9 @@ bool scale_grad_by_freq) -> Tensor
 bool scale_grad_by_freq) -> Tensor
       grad_output: embedding_dense_double_backward_symint(grad, indices, padding_idx)
 
+## Fix safety
+Passing the argument in place of the literal is unsafe: it changes what the formula computes.
+
 ## What it cannot see
 Flags for parameters of other names, and backward functions in forward formulas, which have other purposes there.
 Operators of other projects may negate an argument, since their backward functions may be declared for the inverse. A
@@ -45,8 +48,10 @@ from derivlint.analysis.calls.dropping import dropped_arguments
 from derivlint.analysis.shapes.compare import shape_judgement_of
 from derivlint.analysis.small_tensors.compare import small_tensors_of
 from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint.edits import formula_fix
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
+from derivlint.lint.shared.typed_edits import written
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
@@ -107,6 +112,10 @@ scales_w)
             '"upsample_trilinear3d"'
         ),
         help='pass "align_corners"',
+        fixed=(
+            "  self: upsample_trilinear3d_backward_symint(grad, output_size, self.sym_sizes()"
+            ", align_corners, scales_d, scales_h, scales_w)"
+        ),
     ),
     Invalid(
         """\
@@ -118,6 +127,7 @@ scales_w)
         at="4:70-75",
         message='"linalg_lu_solve_jvp" is passed "false" for "adjoint", an argument of "linalg_lu_solve"',
         help='pass "adjoint"',
+        fixed="  result: linalg_lu_solve_jvp(result, LU_p, pivots, LU_t, B_t, left, adjoint)",
     ),
     # a tangent of another dtype than its output
     Invalid(
@@ -142,6 +152,7 @@ SymInt ignore_index, Tensor total_weight) -> Tensor
         at="2:65-69",
         message='"nll_loss_symint" is passed "-100" for "ignore_index", an argument of "nll_loss_backward"',
         help='pass "ignore_index"',
+        fixed="  grad_output: nll_loss_symint(grad, target, weight, reduction, ignore_index)",
     ),
     Invalid(
         """\
@@ -154,6 +165,7 @@ float? scales_w=None) -> Tensor
         message='"_upsample_bilinear2d_aa_symint" is passed "false" for "align_corners", an argument of '
         '"_upsample_bilinear2d_aa"',
         help='pass "align_corners"',
+        fixed="  result: at::_upsample_bilinear2d_aa_symint(self_t, output_size, align_corners, scales_h, scales_w)",
     ),
     # parameters with other names
     Invalid(
@@ -168,6 +180,11 @@ result1, result2, true, eps, grad_input_mask) : std::tuple<Tensor, Tensor, Tenso
         message='"native_batch_norm_backward" is passed "true" for "train", not "training", an argument of '
         '"native_batch_norm"',
         help='pass "training"',
+        fixed=(
+            '  input, weight, bias: "grad.defined() ? native_batch_norm_backward(grad, input,'
+            " weight, running_mean, running_var, result1, result2, training, eps, grad_input_"
+            'mask) : std::tuple<Tensor, Tensor, Tensor>()"'
+        ),
     ),
     Invalid(
         """\
@@ -177,6 +194,7 @@ result1, result2, true, eps, grad_input_mask) : std::tuple<Tensor, Tensor, Tenso
         at="2:42-45",
         message='"norm_backward" is passed "0.5" for "p_", not "ord", an argument of "_foreach_norm.Scalar"',
         help='pass "ord"',
+        fixed="  self: norm_backward(grads[i], self[i], ord, result[i])",
     ),
     # a dimension that the formula does not mention
     Invalid(
@@ -188,6 +206,7 @@ result1, result2, true, eps, grad_input_mask) : std::tuple<Tensor, Tensor, Tenso
         at="2:34-35",
         message='"slice_symint" is passed "1" for "dim", an argument of "slice_backward"',
         help='pass "dim"',
+        fixed="  grad_output: grad.slice_symint(dim, start, end, step)",
     ),
 )
 
@@ -206,6 +225,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 continue
             callee = quoted(dropped.call.spelling)
             argument = f"{quoted(name)}, an argument of {quoted(formula.written.entry.operator or '')}"
+            fix = None
             if dropped.literal is None:
                 where = formula.span_of(dropped.call.node)
                 message = f"{callee} is called without {argument}: the default is used"
@@ -214,6 +234,10 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 literal = formula.source_of(dropped.literal)
                 parameter = f"{quoted(dropped.parameter)}, not " if dropped.parameter != name else ""
                 message = f"{callee} is passed {quoted(literal)} for {parameter}{argument}"
+                place = written(formula, dropped.literal)
+                if place is not None:
+                    fix = formula_fix(formula.written, f"pass {quoted(name)}", [(*place, name)])
             # most backward functions return the same for the input and for the result
             confidence = Confidence.MEDIUM if name.endswith(IS_RESULT) else None
-            yield Finding(where, message, help=f"pass {quoted(name)}", at=formula.written, confidence=confidence)
+            help = f"pass {quoted(name)}"
+            yield Finding(where, message, help=help, fix=fix, at=formula.written, confidence=confidence)
