@@ -76,8 +76,8 @@ MESSAGES = {
         "cannot tell",
     ],
     "stack": [
-        'the gradient of "tensors" is wrong: all incoming gradients undefined: Expected a proper Tensor but got '
-        "None (or an undefined Tensor in C++) for argument #0 'self'",
+        'the gradient of "tensors" is wrong: it raises an error when all incoming gradients are undefined: Expected '
+        "a proper Tensor but got None (or an undefined Tensor in C++) for argument #0 'self'",
     ],
 }
 

@@ -153,8 +153,8 @@ def _message(failure: dict[str, Any], function: FormulaFunction) -> str:
     if rule == OTHER_CONVENTION and detail:
         return f'the {"gradient" if function.spec.kind == BACKWARD else "tangent"} of "{target}" {detail}'
     if detail:
-        kind = "gradient of" if function.spec.kind == BACKWARD else "tangent"
-        text = f'the {kind} "{target}" is wrong: {detail}'
+        kind = "gradient" if function.spec.kind == BACKWARD else "tangent"
+        text = f'the {kind} of "{target}" is wrong: {detail}'
         return detail if rule == WRONG_SHAPE else text
     if rule == WRONG_VJP:
         return f'the gradient of "{target}" along a direction is {actual}, by finite differences {expected}'

@@ -49,9 +49,8 @@ def check_undefined(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]:
             actual = at.gradients(of, [None if place == index else item for place, item in enumerate(at.cotangents)])
         except RuntimeError as error:
             require_memory(error)
-            yield Failure(
-                of.number, WRONG_UNDEFINED, of.key, message=f"gradient {index} undefined: {first_line(error)}"
-            )
+            message = f"it raises an error when incoming gradient {index} is undefined: {first_line(error)}"
+            yield Failure(of.number, WRONG_UNDEFINED, of.key, message=message)
             continue
         for variable, expected_gradient, gradient in zip(at.subject.targets(of), expected, actual, strict=True):
             if variable in at.directions and not _same(at, variable, expected_gradient, gradient):
@@ -77,7 +76,7 @@ def check_all_undefined(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]
         gradients = at.gradients(of, [None for _ in at.cotangents])
     except RuntimeError as error:
         require_memory(error)
-        message = f"all incoming gradients undefined: {first_line(error)}"
+        message = f"it raises an error when all incoming gradients are undefined: {first_line(error)}"
         yield Failure(of.number, WRONG_UNDEFINED, of.key, message=message)
         return
     for variable, gradient in zip(at.subject.targets(of), gradients, strict=True):
@@ -89,13 +88,13 @@ def check_strides(at: CheckedPoint, of: FunctionSpec, gradients: Sequence[Any]) 
     """Check that gradients do not depend on the strides of incoming gradients."""
     strided = [None if item is None else _other_strides(item) for item in at.cotangents]
     again = at.gradients(of, strided)
-    yield from _changed(at, of, gradients, again, "another gradient where the incoming one has other strides")
+    yield from _changed(at, of, gradients, again, "it depends on the strides of the incoming gradient")
 
 
 def check_undifferentiated(at: CheckedPoint, of: FunctionSpec, gradients: Sequence[Any]) -> Iterator[Failure]:
     """Check that a gradient is the same without ``create_graph``, the usual case."""
     again = at.undifferentiated(of)
-    yield from _changed(at, of, gradients, again, "another gradient where it is not to be differentiated again")
+    yield from _changed(at, of, gradients, again, "it is another one without create_graph=True")
 
 
 def _changed(
@@ -120,7 +119,7 @@ def check_accumulation(at: CheckedPoint, backward: Sequence[FunctionSpec]) -> It
     for place, (of, variable, gradient) in enumerate(accumulated):
         for _, earlier, earlier_gradient in accumulated[:place]:
             if gradient is not earlier_gradient and _overlap(gradient, earlier_gradient):
-                message = f'it shares memory with that of "{earlier[0]}", to which further ones are added in place'
+                message = f'it shares memory with that of "{earlier[0]}", into which gradients are accumulated in place'
                 yield Failure(of.number, WRONG_VJP, variable[0], message=message)
                 break
 
@@ -163,7 +162,7 @@ def check_embedding(at: CheckedPoint, of: FunctionSpec) -> Iterator[Failure]:
     for variable, one, gradient in zip(at.subject.targets(of), expected, gradients_of_real, strict=True):
         if variable in at.directions and not _same(at, variable, one, gradient):
             # the engine converts it to complex before the formula
-            message = "is another one where the incoming gradient is real and not complex"
+            message = "differs between a real incoming gradient and the equal complex one"
             yield Failure(of.number, OTHER_CONVENTION, variable[0], message=message)
 
 

@@ -81,7 +81,7 @@ def _unfinished(
         return
     theirs = inner(list(map(_finite, reference)), weights)
     if not at.precision.same(mine, theirs, 0.0):
-        message = "is not that of the installed PyTorch, at an input where outputs are not finite"
+        message = "differs from that of the installed PyTorch at an input where outputs are not finite"
         yield Failure(of.number, OTHER_CONVENTION, target[0], theirs, mine, message, part=target[1])
 
 
