@@ -4,8 +4,8 @@
 A call that is passed "grads[i]" and then "grads[j]" of an earlier output.
 
 ## Why it is bad
-Backward helpers take the gradients in the order of the outputs. Both are tensors, so the compiler does not notice a
-swap. No formula of PyTorch passes them in another order.
+Backward helpers take the gradients in the order of the outputs. Both are tensors, so a swap compiles, and the gradient
+of the input is silently wrong. No formula of PyTorch passes them in another order.
 
 ## Example
     - name: var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> \

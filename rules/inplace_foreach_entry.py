@@ -1,4 +1,4 @@
-"""An entry for an in-place foreach operator.
+"""An in-place foreach operator has an entry of its own.
 
 ## What it detects
 An entry whose operator is called ``_foreach_<name>_``, whatever its keys.

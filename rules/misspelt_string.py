@@ -5,8 +5,8 @@ The text of "not_implemented" in which a word is one letter off the operator's n
 options of its parameter, such as "rounding_mode".
 
 ## Why it is bad
-Strings are copied as they are. Who asks for the derivative reads of an operator that does not exist, and an unknown
-option raises an error in the backward pass.
+Strings are copied as they are. The error for a derivative that is not implemented names an operator that does not
+exist, and an unknown option raises an error in the backward pass.
 
 ## Example
     - name: geqrf(Tensor self) -> (Tensor a, Tensor tau)

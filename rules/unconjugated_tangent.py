@@ -6,7 +6,8 @@ not conjugated, in the entry of an operator on PyTorch's complex list.
 
 ## Why it is bad
 A backward helper multiplies by the conjugate of the derivative. A tangent must be multiplied by the derivative itself:
-write "helper(self_t.conj(), ...).conj()", which is also what "auto_element_wise" expands to.
+write "helper(self_t.conj(), ...).conj()", which is also what "auto_element_wise" expands to. Otherwise real tangents
+are right, and complex ones silently wrong.
 
 ## Example
     - name: sigmoid(Tensor self) -> Tensor

@@ -6,7 +6,8 @@ not zero, or on an output; and for an operator that draws numbers.
 
 ## Why it is bad
 The Jacobian of a linear function is the same everywhere. "auto_linear" calls the operator with the tangents in place of
-the inputs, which is the derivative only in that case.
+the inputs, which is the derivative only in that case. For any other operator, forward-mode gradients are silently
+wrong.
 
 ## Example
     - name: special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
