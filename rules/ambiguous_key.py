@@ -84,5 +84,5 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
             yield Finding(
                 formula.name_span(name),
                 f'{quoted(name.text)} is both an argument and an output of "{formula.entry.operator}"',
-                help="leave it out of the keys; PyTorch's generator cannot tell which one is meant",
+                help="remove it from the keys: torchgen cannot tell which one is meant",
             )

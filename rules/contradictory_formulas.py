@@ -72,7 +72,10 @@ VALID = (
 INVALID = (
     Invalid(
         at="3:11-26",
-        message='the derivative with respect to "self" is 0.571 at self = 0.571; the backward formula gives 1.14',
+        message=(
+            'the derivative with respect to "self" at self = 0.571 is 0.571 by the forward, 1.14 by the '
+            "backward formula"
+        ),
         help="one of the two formulas is wrong; computed with one-element tensors",
         natives=NATIVES,
     ),
@@ -85,8 +88,8 @@ INVALID = (
 """,
         at="4:11-68",
         message=(
-            'the derivative with respect to "other" is 0.265 at self = 0.571, other = 0.483; the backward formula '
-            "gives -0.265"
+            'the derivative with respect to "other" at self = 0.571, other = 0.483 is 0.265 by the '
+            "forward, -0.265 by the backward formula"
         ),
         help="one of the two formulas is wrong; computed with one-element tensors",
         natives=NATIVES,
@@ -103,8 +106,8 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             continue
         yield Finding(
             formula.span_of(formula.tree),
-            f"the derivative with respect to {quoted(item.name)} is {number(item.actual)} at {values(item.at)}; "
-            f"the backward formula gives {number(item.expected)}",
+            f"the derivative with respect to {quoted(item.name)} at {values(item.at)} is {number(item.actual)} by the "
+            f"forward, {number(item.expected)} by the backward formula",
             help="one of the two formulas is wrong; computed with one-element tensors",
             related=(Related("the backward formula", backward.span_of(backward.tree)),),
             at=formula.written,

@@ -90,7 +90,7 @@ INVALID = (
     Invalid(
         at="4:43-60",
         message='"grad.contiguous()" is the only difference from "replication_pad2d", which has "grad"',
-        help="make sure that the operators differ there",
+        help='write "grad", unless the operators differ there',
     ),
     Invalid(
         """\
@@ -101,7 +101,7 @@ INVALID = (
 """,
         at="4:53-59",
         message='"detach" is the only difference from "reflection_pad2d", which has "contiguous"',
-        help="make sure that the operators differ there",
+        help='write "contiguous", unless the operators differ there',
     ),
     # the memory format
     Invalid(
@@ -120,7 +120,7 @@ grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>()"
         at="4:74-86",
         message='"contiguous()" is the only difference from "mkldnn_convolution", which has '
         '"contiguous(self.suggest_memory_format())"',
-        help="make sure that the operators differ there",
+        help='write "contiguous(self.suggest_memory_format())", unless the operators differ there',
     ),
 )
 
@@ -133,7 +133,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         yield Finding(
             odd.written.range(odd.start, odd.end),
             f"{quoted(odd.text)} is the only difference from {sibling}, which has {quoted(odd.sibling_text)}",
-            help="make sure that the operators differ there",
+            help=f"write {quoted(odd.sibling_text)}, unless the operators differ there",
             related=(Related(f"the formula of {sibling}", odd.sibling.range(*odd.counterpart)),),
             at=odd.written,
             rests_on=(odd.written.entry.operator or "", odd.sibling.entry.operator or ""),

@@ -59,7 +59,7 @@ INVALID = (
     Invalid(
         at="3:9-12",
         message='this entry replaces PyTorch\'s for "neg" and lacks its formula for "result"',
-        help="forward-mode AD of the operator stops working with this back end",
+        help="write it here, too: without it, forward-mode AD fails with this back end",
     ),
     Invalid(
         """\
@@ -71,7 +71,7 @@ backward:
 """,
         at="3:9-19",
         message='this entry replaces PyTorch\'s for "mul.Tensor" and lacks its formulas for "other" and "result"',
-        help='"other" gets no gradient with this back end',
+        help='write them here, too: "other" gets no gradient with this back end',
     ),
 )
 
@@ -102,5 +102,6 @@ def _consequence(entry: Entry, missing: list[str]) -> str:
     assert function is not None
     inputs = [name for name in missing if function.resolve(name).kind is NameKind.ARGUMENT]
     if not inputs:
-        return "forward-mode AD of the operator stops working with this back end"
-    return f"{quoted_list(inputs)} {'gets' if len(inputs) == 1 else 'get'} no gradient with this back end"
+        return "write it here, too: without it, forward-mode AD fails with this back end"
+    write = "write it here, too" if len(missing) == 1 else "write them here, too"
+    return f"{write}: {quoted_list(inputs)} {'gets' if len(inputs) == 1 else 'get'} no gradient with this back end"

@@ -43,7 +43,9 @@ VALID = (
 INVALID = (
     Invalid(
         at="2:16-20",
-        message='"self" cannot be saved: the formula also serves the generated "random", which has no such "self"',
+        message=(
+            '"self" cannot be saved: the formula also serves the generated "random", whose "self" is not overwritten'
+        ),
     ),
     Invalid(
         """\
@@ -52,8 +54,10 @@ INVALID = (
   p: bernoulli_p_gradient(grad)
 """,
         at="2:17-21",
-        message='"self" cannot be saved: the formula also serves the generated "bernoulli.Tensor", '
-        'which has no such "self"',
+        message=(
+            '"self" cannot be saved: the formula also serves the generated "bernoulli.Tensor", whose '
+            '"self" is not overwritten'
+        ),
     ),
 )
 
@@ -76,7 +80,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                     yield Finding(
                         formula.span_of(saved.word),
                         f"{quoted(saved.word.text)} cannot be saved: the formula also serves the generated "
-                        f'{generated}, which has no such "self"',
+                        f'{generated}, whose "self" is not overwritten',
                         help=f'use "result", or write an entry for {generated} without this formula',
                         at=formula,
                     )

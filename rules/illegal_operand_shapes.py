@@ -54,7 +54,7 @@ INVALID = (
     Invalid(
         at="3:8-28",
         message='operands of "mv" do not match: [2, 3] and [2] cannot be multiplied at self.sizes() = [2, 3]',
-        help="the sizes of operands follow from those of the operator's arguments",
+        help="transpose, unsqueeze or expand an operand, or use another argument",
     ),
     Invalid(
         """\
@@ -66,7 +66,7 @@ INVALID = (
             'operands of "-" do not match: [3, 2, 5] and [3, 5] do not broadcast at self.sizes() = [3, 2, 5], '
             "dim = {1}, keepdim = false"
         ),
-        help="the sizes of operands follow from those of the operator's arguments",
+        help="transpose, unsqueeze or expand an operand, or use another argument",
     ),
     Invalid(
         """\
@@ -78,7 +78,7 @@ INVALID = (
             'operands of "select_backward_symint" do not match: [2, 5] is not [2, 3] at self.sizes() = [2, 3, 5], '
             "dim = 1, index = 0"
         ),
-        help="the sizes of operands follow from those of the operator's arguments",
+        help="transpose, unsqueeze or expand an operand, or use another argument",
     ),
 )
 
@@ -96,6 +96,6 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         yield Finding(
             wrong.formula.span_of(place),
             f"operands{_of(place)} do not match: {wrong.reason}{given(wrong.formula, wrong.name, wrong.at)}",
-            help="the sizes of operands follow from those of the operator's arguments",
+            help="transpose, unsqueeze or expand an operand, or use another argument",
             at=wrong.formula.written,
         )

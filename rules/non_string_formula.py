@@ -62,7 +62,7 @@ INVALID = (
 """,
         at="2:3-7",
         message='the formula of "self" is empty',
-        help="write a formula, or leave the key out",
+        help="write a formula, or remove the key",
     ),
     Invalid(
         """\
@@ -122,7 +122,7 @@ def _finding(model: Model, formula: DerivativeFormula) -> Finding:
         if node.kind == "null":
             where = place if node.value else formula.key_span
             return Finding(
-                where, f"the formula of {key} is empty", help="write a formula, or leave the key out", at=formula
+                where, f"the formula of {key} is empty", help="write a formula, or remove the key", at=formula
             )
         help_text = QUOTE
         if node.kind in ("int", "float") and not node.value.strip("+-0."):

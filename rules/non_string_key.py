@@ -91,8 +91,8 @@ INVALID = (
       <<: *default
 """,
         at="6:7-9",
-        message='PyTorch\'s generator does not merge keys with "<<"',
-        help="write the keys out",
+        message='torchgen does not merge keys with "<<"',
+        help="write the keys of the other mapping here",
     ),
 )
 
@@ -117,7 +117,7 @@ def _judge(entry: Entry, model: Model, key: YamlNode) -> tuple[YamlNode, str, st
     if not isinstance(key, Scalar):
         return key, "the key is a mapping, not a string", names, None
     if key.kind == "merge":
-        return key, 'PyTorch\'s generator does not merge keys with "<<"', "write the keys out", None
+        return key, 'torchgen does not merge keys with "<<"', "write the keys of the other mapping here", None
     if key.kind == "null":
         return key, "the key is empty", names, None
     message = f"the key {quoted(key.value)} is {kind_of(key)} to YAML, not a name"

@@ -49,7 +49,7 @@ VALID = (
 INVALID = (
     Invalid(
         at="1:9-16",
-        message='this entry applies to "abs", although it names "abs.out"',
+        message='"abs.out" is an out variant, so its entry applies to "abs"',
         help='write "abs(Tensor self) -> Tensor"',
         fixed="- name: abs(Tensor self) -> Tensor",
     ),
@@ -59,7 +59,7 @@ INVALID = (
   self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), self.layout(), 1)
 """,
         at="1:9-15",
-        message='this entry applies to "mm", although it names "mm.out"',
+        message='"mm.out" is an out variant, so its entry applies to "mm"',
         help='write "mm(Tensor self, Tensor mat2) -> Tensor"',
         fixed="- name: mm(Tensor self, Tensor mat2) -> Tensor",
     ),
@@ -78,7 +78,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     canonical = quoted(str(function.canonical.name))
     yield Finding(
         entry.name_span,
-        f'this entry applies to {canonical}, although it names "{function.declared.name}"',
+        f'"{function.declared.name}" is an out variant, so its entry applies to {canonical}',
         help=f"write {quoted(schema)}",
         fix=schema_fix(entry, schema),
         at=entry,

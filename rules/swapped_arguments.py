@@ -92,7 +92,7 @@ INVALID = (
 """,
         at="3:20-26",
         message='"norm_jvp" is passed "self_t" for "self_p"',
-        help='a name with "_p" is a primal, one with "_t" a tangent',
+        help="swap the two",
         fixed="  result: norm_jvp(self_p, self_t, p, result, dim, keepdim)",
     ),
     Invalid(
@@ -186,8 +186,9 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         kind, names = problem.kind, problem.names
         if kind is MismatchKind.PRIMAL_AND_TANGENT:
             message = with_parameters(problem, passed(problem))
-            help = 'a name with "_p" is a primal, one with "_t" a tangent'
-            yield order_finding(problem, message, help, with_other_suffix(problem))
+            fix = with_other_suffix(problem)
+            help = fix.title if fix is not None else 'a name with "_p" is a primal, one with "_t" a tangent'
+            yield order_finding(problem, message, help, fix)
         elif kind in (MismatchKind.GRADIENT_ELSEWHERE, MismatchKind.SWAPPED):
             value = quoted(names[0]) if kind is MismatchKind.SWAPPED else f"the gradient {passed(problem)}"
             help = "swap the two, or negate the condition" if problem.call.name == WHERE else "swap the two"

@@ -57,7 +57,7 @@ VALID = (
 INVALID = (
     Invalid(
         at="2:55-58",
-        message='"2.5" stands for the integer "dim1" of "transpose", and becomes 2',
+        message='"transpose" is passed "2.5" for the integer "dim1", which is truncated to 2',
         help="write an integer",
     ),
     Invalid(
@@ -66,7 +66,7 @@ INVALID = (
   self: grads[0.5] / exponent.exp2()
 """,
         at="2:15-18",
-        message='"0.5" stands for an index, and becomes 0',
+        message='the index is "0.5", which is truncated to 0',
         help="write an integer",
     ),
 )
@@ -77,12 +77,11 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the fractions that are converted to integers."""
     for formula in analyses_of(model).formulas(entry):
         for number in truncated_numbers(formula):
-            place = (
-                f"the integer {quoted(number.parameter)} of {quoted(number.callee)}" if number.callee else "an index"
-            )
+            text = quoted(formula.source_of(number.node))
+            place = f"{quoted(number.callee)} is passed {text} for the integer {quoted(number.parameter)}"
             yield Finding(
                 formula.span_of(number.node),
-                f"{quoted(formula.source_of(number.node))} stands for {place}, and becomes {int(number.value)}",
+                f"{place if number.callee else f'the index is {text}'}, which is truncated to {int(number.value)}",
                 help="write an integer",
                 at=formula.written,
             )

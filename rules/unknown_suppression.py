@@ -72,7 +72,7 @@ INVALID = (
   self: grad.neg()
 """,
         at="1:26-31",
-        message='"names" is a group of rules, and a comment names rules',
+        message='"names" is a group of rules, not a rule',
         help='"derivlint rules" lists them',
     ),
 )
@@ -88,7 +88,7 @@ def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
             if suppressions.is_known(name.text):
                 continue
             if name.text in GROUPS:
-                message = f"{quoted(name.text)} is a group of rules, and a comment names rules"
+                message = f"{quoted(name.text)} is a group of rules, not a rule"
                 yield Finding(name.span, message, help='"derivlint rules" lists them', at=placed.entry)
                 continue
             near = closest(name.text, suppressions.names.existing - NEVER_SILENCED)

@@ -61,7 +61,7 @@ VALID = (
 INVALID = (
     Invalid(
         at="2:20-55",
-        message='"undefined-name" is not found here',
+        message='there is no finding of "undefined-name" here',
         help="delete the suppression",
         fixed="  self: grad.neg()",
     ),
@@ -72,7 +72,7 @@ INVALID = (
   real: at::real(grad)
 """,
         at="2:3-77",
-        message='"undefined-member" and "undefined-function" are not found here',
+        message='there is no finding of "undefined-member" or "undefined-function" here',
         help="delete the names",
         fixed="  # derivlint: ignore[accidental-save] saved for nothing",
     ),
@@ -83,7 +83,7 @@ INVALID = (
   self: grad.neg()
 """,
         at="1:1-41",
-        message='"undefined-name" is not found in the file',
+        message='there is no finding of "undefined-name" in the file',
         fixed="""\
 - name: neg(Tensor self) -> Tensor
   self: grad.neg()
@@ -106,7 +106,7 @@ def check(suppressions: SuppressionsInUse) -> Iterator[Finding]:
         if suppressions.uses(placed).issuperset(names):
             message = f"{quoted_list(names)} {'is' if len(names) == 1 else 'are'} named twice"
         else:
-            message = f"{quoted_list(names)} {'is' if len(names) == 1 else 'are'} not found {where}"
+            message = f"there is no finding of {quoted_list(names, 'or')} {where}"
         dropped = set(unused)
         remaining = [name.text for position, name in enumerate(suppression.names) if position not in dropped]
         if remaining:

@@ -7,7 +7,8 @@ although the operator is on PyTorch's complex list.
 
 ## Why it is bad
 "auto_element_wise" derives the forward formula from the backward formula: it substitutes the tangent for the gradient,
-conjugated before and after. That is right where the Jacobian is diagonal and the function holomorphic.
+conjugated before and after. That is right where the Jacobian is diagonal and the function holomorphic; elsewhere
+forward-mode gradients are silently wrong.
 
 ## Example
     - name: cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
@@ -73,7 +74,7 @@ INVALID = (
   result: auto_element_wise
 """,
         at="3:11-28",
-        message='"not_implemented" in the backward formula "not_implemented("chunk")" is not implemented',
+        message='the backward formula "not_implemented("chunk")" is not implemented',
         help="write out the forward formula",
     ),
     Invalid(
@@ -104,10 +105,12 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             if wrong.reason in REASONS:
                 formula = wrong.interpretation.formula
                 where = formula.written.value_span if wrong.node is None else formula.span_of(wrong.node)
+                whole = f"the backward formula {shown(formula, formula.tree)}"
+                part = f"{quoted(wrong.name)} in {whole}"
+                subject = whole if wrong.reason is AutomaticReason.NOT_IMPLEMENTED else part
                 yield Finding(
                     wrong.written.value_span,
-                    f"{quoted(wrong.name)} in the backward formula {shown(formula, formula.tree)} "
-                    f"{REASONS[wrong.reason]}",
+                    f"{subject} {REASONS[wrong.reason]}",
                     help="write out the forward formula",
                     related=(Related("the backward formula", where),),
                     at=wrong.written,

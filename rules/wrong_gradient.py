@@ -124,8 +124,8 @@ INVALID = (
 """,
         at="2:9-19",
         message=(
-            'the gradient of "self" is 0 at self = 0.571, value = 0.483, grad = 1; the formula gives 1; the formula of '
-            '"value" gives it'
+            'the gradient of "self" is 0 at self = 0.571, value = 0.483, grad = 1; the formula gives 1; '
+            'exchanged with the formula of "value"'
         ),
         help="computed with one-element tensors",
     ),
@@ -170,8 +170,9 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 break
             if _are_exchanged(item, wrong[later]):
                 exchanged.add(later)
-                name = f"the formula of {quoted(wrong[later].name)}"
-                more, related = f"; {name} gives it", (Related(name, second.value_span),)
+                name = quoted(wrong[later].name)
+                more = f"; exchanged with the formula of {name}"
+                related = (Related(f"the formula of {name}", second.value_span),)
                 break
         yield scalar_finding(item, more, related)
     yield from tensor_findings(entry, model, backward=True)

@@ -188,6 +188,7 @@ def test_the_comma_operator_has_a_tree_and_a_problem_of_its_own() -> None:
             '"," discards the value before it: these parentheses are not a call',
             4,
             5,
+            "write the function before the parentheses, or remove the value",
         ),
     )
 

@@ -47,7 +47,7 @@ def suggest(
     if isinstance(formulas, str):
         raise TypeError("formulas are a list of strings")
     if missing is not None and missing not in get_args(Missing):
-        raise InputError(f'no "{missing}" formulas; there are {quoted_list(get_args(Missing))}')
+        raise InputError(f'"{missing}" is not a kind of formulas; choose {quoted_list(get_args(Missing), "or")}')
     loaded = load(text_or_path, settings, operators)
     return tuple(described(loaded.source.path, item) for item in suggestions_in(loaded, formulas, missing))
 

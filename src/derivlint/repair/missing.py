@@ -97,9 +97,9 @@ def write_missing(judge: Judge, aspect: Aspect, names: Container[str] | None = N
 
 
 def _reason(judge: Judge, target: Target) -> str:
-    """The reason why nothing could be derived, or that the checks refuse what was."""
+    """The reason why nothing could be derived, or that nothing derived passes the checks."""
     derivation = derivation_of(target, judge.model)
     if derivation is None:
         return "its operator is not known"
     candidates = list(derivation.formulas(target.key))
-    return "the checks refuse every derived formula" if candidates else derivation.reasons[-1]
+    return "no derived formula passes the checks" if candidates else derivation.reasons[-1]
