@@ -67,6 +67,12 @@ VALID = (
 """,
 )
 
+NATIVES = """\
+- func: my::best(Tensor self, int k, int dim=-1) -> (Tensor values, Tensor indices)
+  dispatch:
+    CPU: best
+"""
+
 INVALID = (
     Invalid(
         at="2:36-42",
@@ -165,6 +171,18 @@ INVALID = (
         at="2:76-89",
         message='"mm_mat2_backward" is passed "self.layout()" for "layout", and "mat2.sym_sizes()" for "sizes"',
         help="pass the properties of one tensor",
+    ),
+    Invalid(
+        """\
+- name: best(Tensor self, int k, int dim=-1) -> (Tensor values, Tensor indices)
+  self: value_selecting_reduction_backward_symint(grad, k, indices, self.sym_sizes(), true)
+  output_differentiability: [True, False]
+""",
+        at="2:57-58",
+        message='"value_selecting_reduction_backward_symint" is passed "k" for "dim"',
+        help="pass the argument of the parameter's name",
+        fixed="  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), true)",
+        natives=NATIVES,
     ),
     Invalid(
         """\

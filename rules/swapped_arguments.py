@@ -83,7 +83,75 @@ VALID = (
 """,
 )
 
+NATIVES = """\
+- func: my::halves(Tensor self) -> (Tensor low, Tensor high)
+  dispatch:
+    CPU: halves
+- func: my::halves_backward(Tensor? grad_low, Tensor? grad_high, Tensor low, Tensor high) -> Tensor
+  dispatch:
+    CPU: halves_backward
+"""
+
 INVALID = (
+    # named gradients, and outputs
+    Invalid(
+        """\
+- name: halves(Tensor self) -> (Tensor low, Tensor high)
+  self: my::halves_backward(grad_high, grad_low, low, high)
+""",
+        at="2:29-38",
+        message='"halves_backward" is passed "grad_high" for "grad_low", and "grad_low" for "grad_high"',
+        help="swap the two",
+        fixed="  self: my::halves_backward(grad_low, grad_high, low, high)",
+        natives=NATIVES,
+    ),
+    Invalid(
+        """\
+- name: halves(Tensor self) -> (Tensor low, Tensor high)
+  self: my::halves_backward(grad_low, grad_high, high, low)
+""",
+        at="2:50-54",
+        message='"halves_backward" is passed "high" for "low", and "low" for "high"',
+        help="swap the two",
+        fixed="  self: my::halves_backward(grad_low, grad_high, low, high)",
+        natives=NATIVES,
+    ),
+    # numbers of different types
+    Invalid(
+        """\
+- name: huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor
+  self: huber_loss_backward(grad, self, target, delta, reduction)
+  target: huber_loss_backward(grad, target, self, reduction, delta)
+""",
+        at="2:49-54",
+        message='"huber_loss_backward" is passed "delta" for "reduction", and "reduction" for "delta"',
+        help="swap the two",
+        fixed="  self: huber_loss_backward(grad, self, target, reduction, delta)",
+    ),
+    # a size for the parameter with the argument's name
+    Invalid(
+        """\
+- name: embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, \
+bool sparse=False) -> Tensor
+  weight: embedding_backward_symint(grad, indices, padding_idx, weight.sym_size(0), scale_grad_by_freq, sparse)
+""",
+        at="2:52-63",
+        message='"embedding_backward_symint" is passed "padding_idx" for "num_weights", and "weight.sym_size(0)" for '
+        '"padding_idx"',
+        help="swap the two",
+        fixed="  weight: embedding_backward_symint(grad, indices, weight.sym_size(0), padding_idx, scale_grad_by_freq, "
+        "sparse)",
+    ),
+    # an expression for the gradient
+    Invalid(
+        """\
+- name: gelu(Tensor self, *, str approximate='none') -> Tensor
+  self: gelu_backward(self + 1, grad, approximate)
+""",
+        at="2:33-37",
+        message='"gelu_backward" is passed the gradient "grad" for "self", and "self + 1" for "grad_output"',
+        help="swap the two",
+    ),
     Invalid(
         """\
 - name: norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor

@@ -163,12 +163,23 @@ def _misplaced_gradients(
     instead = [
         argument
         for argument, seed in bare
-        if seed is None and roles.get(argument) is ParameterRole.GRADIENT and _is_no_gradient(argument.node)
+        if seed is None
+        and roles.get(argument) is ParameterRole.GRADIENT
+        and (
+            _is_no_gradient(argument.node)
+            or (variable_of(argument.node) is None and interpretation.facts[argument.node].degree is Degree.CONSTANT)
+        )
     ]
     has_one = any(roles.get(argument) is ParameterRole.GRADIENT for argument, _ in directed)
     if elsewhere and instead and not has_one and JVP not in call.name:
-        names = (str(variable_of(instead[0].node)),)
+        names = (variable_of(instead[0].node) or formula.source_of(instead[0].node),)
         return ArgumentMismatch(MismatchKind.GRADIENT_ELSEWHERE, formula, call, (elsewhere[0], instead[0]), names)
+    by_seed = {seed: argument for argument, seed in directed}
+    for argument, seed in directed:
+        target = argument.parameter.name if argument.parameter is not None else seed
+        counterpart = by_seed.get(target) if target != seed else None
+        if counterpart is not None and counterpart.parameter is not None and counterpart.parameter.name == seed:
+            return ArgumentMismatch(MismatchKind.SWAPPED, formula, call, (argument, counterpart), (seed, target))
     # "gvar" and "gmean": the names of the parameters may be meaningless
     is_decided = any(role.is_seed for role in roles.values())
     # unless its definition is linear in both
@@ -249,6 +260,9 @@ def _misplaced_arguments(formula: TypedFormula, call: CallFacts) -> ArgumentMism
     for name, argument, target in bindings:
         if name in outputs and target in outputs - {name} and target not in passed:
             return ArgumentMismatch(MismatchKind.OTHER_ARGUMENT, formula, call, (argument,), (name, target))
+        if name in outputs and target in outputs - {name} and passed.get(target, (None, ""))[1] == name:
+            arguments = (argument, passed[target][0])
+            return ArgumentMismatch(MismatchKind.SWAPPED, formula, call, arguments, (name, target))
         if target == name or target not in tensors:
             continue
         if target in passed:
@@ -282,23 +296,29 @@ def _misplaced_values(formula: TypedFormula, call: CallFacts) -> ArgumentMismatc
     bindings = [
         (name, argument, argument.parameter)
         for argument in call.arguments
-        if argument.parameter is not None and (name := variable_of(argument.node)) in plain_names
+        if argument.parameter is not None and (name := variable_of(argument.node) or "") in plain_names
     ]
     passed = {name: (argument, parameter) for name, argument, parameter in bindings}
     own = {name for name, _, parameter in bindings if parameter.name == name}
-    is_own_backward = call.name == function.canonical.name.base + BACKWARD
+    places = {argument.parameter.name: argument for argument in call.arguments if argument.parameter is not None}
     for name, argument, parameter in bindings:
         target = parameter.name
-        if target == name or target not in plain_names:
+        if target == name:
             continue
-        if target in passed:
-            counterpart, place = passed[target]
-            if place.name == name and place.type is parameter.type:
-                return ArgumentMismatch(
-                    MismatchKind.SWAPPED, formula, call, (argument, counterpart), (str(name), target)
-                )
-        elif (name in own or is_own_backward) and not formula.variables & {target}:
-            return ArgumentMismatch(MismatchKind.OTHER_ARGUMENT, formula, call, (argument,), (str(name), target))
+        if target in passed and passed[target][1].name == name:
+            arguments = (argument, passed[target][0])
+            return ArgumentMismatch(MismatchKind.SWAPPED, formula, call, arguments, (name, target))
+        if target in plain_names and target not in passed:
+            if (name in own or BACKWARD in call.name) and not formula.variables & {target}:
+                return ArgumentMismatch(MismatchKind.OTHER_ARGUMENT, formula, call, (argument,), (name, target))
+        elif BACKWARD in call.name and target not in plain_names and name not in own and name in places:
+            # the parameter with the variable's name is passed a number, too
+            counterpart = unparenthesized(places[name].node)
+            is_size = isinstance(counterpart, (Call, Name)) and variable_of(counterpart) not in plain_names
+            if is_size and formula.type_of(counterpart) in INTEGERS:
+                arguments = (argument, places[name])
+                names = (name, formula.source_of(counterpart))
+                return ArgumentMismatch(MismatchKind.SWAPPED, formula, call, arguments, names)
     return None
 
 

@@ -81,7 +81,7 @@ def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgumen
         if call.function is None:
             continue
         # a method is neither a backward function nor the operator itself
-        function_name = "" if call.is_method else call.name
+        function_name = "" if call.is_method else call.name.rpartition("::")[2]
         is_derivative = (BACKWARD if formula.is_backward else JVP) in function_name
         is_inverse = formula.is_backward and function_name == inverse != base
         has_seed = interpretation.facts[call.node].degree.has_seed

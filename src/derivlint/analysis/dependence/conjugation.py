@@ -43,6 +43,7 @@ from derivlint.operators import Book
 from derivlint.operators.reference.derived import Derived, derived
 from derivlint.operators.reference.terms import Parity, Polynomial, joint, not_holomorphic, polynomials
 from derivlint.operators.special import ParameterRole
+from derivlint.schema.native_function import DEFAULT_NAMESPACE
 
 #: The holomorphic functions, in addition to the polynomials of the table.
 HOLOMORPHIC = Book.by_hand("holomorphic")
@@ -93,7 +94,9 @@ CONJUGATING_FLAGS = frozenset({"adjoint", "hermitian"})
 def is_judged(interpretation: Interpretation) -> bool:
     """Whether the formula's operator is one of PyTorch's that is listed as complex and not known as non-holomorphic."""
     function = interpretation.formula.written.entry.function
-    if function is None or not function.canonical.in_cpp_api or function.canonical.name.base in NON_HOLOMORPHIC:
+    if function is None or function.canonical.namespace != DEFAULT_NAMESPACE:
+        return False
+    if function.canonical.name.base in NON_HOLOMORPHIC:
         return False
     return function.book.is_complex_differentiable(function.canonical)
 
