@@ -55,12 +55,12 @@ INVALID = (
     Invalid(
         """\
 - name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
-  self: f(grad, self.size(-1))
+  self: f(grad, self.size(-1), dim)
 """,
         at="2:22-26",
         message='"size(-1)" gives plain integers; a backward formula needs symbolic ones',
         help='use "sym_size(-1)"',
-        fixed="  self: f(grad, self.sym_size(-1))",
+        fixed="  self: f(grad, self.sym_size(-1), dim)",
     ),
     # strides of another argument cannot be saved, so the symbolic form would be rejected too
     Invalid(
