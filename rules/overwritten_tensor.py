@@ -131,7 +131,7 @@ INVALID = (
   self: self.sgn().mul_(grad)
 """,
         at="2:9-30",
-        message='"mul_" writes the gradient into "self.sgn()", which has none',
+        message='"mul_" writes the gradient into "self.sgn()", which requires no gradient',
         help='use "mul", which returns a new tensor',
     ),
 )
@@ -154,7 +154,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 message = f"{method} changes {quoted_list(names, 'or')} in place"
             else:
                 target = shown(formula, write.target)
-                message = f"{method} writes the gradient into {target}, which has none"
+                message = f"{method} writes the gradient into {target}, which requires no gradient"
             yield Finding(
                 formula.span_of(write.node),
                 message,
