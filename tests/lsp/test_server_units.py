@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from derivlint.lsp.code_actions import edited, smallest_edit, wants, yaml_value
+from derivlint.lint.edits import edited
+from derivlint.lsp.code_actions import smallest_edit, wants, yaml_value
 from derivlint.lsp.documents import (
     UTF8,
     UTF16,

@@ -11,9 +11,9 @@ from collections import defaultdict
 from pathlib import Path
 
 from derivlint.analysis.differentiability.coverage import Aspect
+from derivlint.lint.edits import edited
 from derivlint.model import build_model
 from derivlint.project.settings import Settings
-from derivlint.repair.candidates import edited
 from derivlint.repair.judge import Judge
 from derivlint.repair.missing import write_missing
 from derivlint.rules import load_rules

@@ -61,9 +61,14 @@ def messages_of(model: Model, outputs: Iterable[str]) -> CompilerMessages:
 
 
 def _diagnostic(model: Model, formula: DerivativeFormula | None, offset: int, message: str) -> Diagnostic:
+    span = Span(offset, offset + 1)
+    if formula is not None:
+        # the token at the offset, else the whole formula
+        spans = (formula.span_of(token) for token in tokens(formula.parsed.text)) if formula.is_expression else ()
+        span = next((span for span in spans if span.start <= offset < span.end), formula.value_span)
     return Diagnostic(
         path=model.source.path,
-        span=Span(offset, offset + 1) if formula is None else _token(formula, offset),
+        span=span,
         rule=COMPILER_ERROR,
         message=f"the compiler rejects the code generated from this: {message}",
         severity=Severity.ERROR,
@@ -73,9 +78,3 @@ def _diagnostic(model: Model, formula: DerivativeFormula | None, offset: int, me
         dispatch=formula.body.key if formula is not None else None,
         key=formula.key_text if formula is not None else None,
     )
-
-
-def _token(formula: DerivativeFormula, offset: int) -> Span:
-    """Return the span of the token of a formula at an offset of the file, else that of the whole formula."""
-    spans = (formula.span_of(token) for token in tokens(formula.parsed.text)) if formula.is_expression else ()
-    return next((span for span in spans if span.start <= offset < span.end), formula.value_span)

@@ -15,7 +15,7 @@ from derivlint.lint.wording import unknown_name
 from derivlint.project.errors import InputError
 
 if TYPE_CHECKING:
-    from derivlint.analysis.differentiability.coverage import Coverage, CoverageOfModel
+    from derivlint.analysis.differentiability.coverage import Coverage
     from derivlint.formats.coverage import CoverageReport, JudgedReport
     from derivlint.formats.text import Line
     from derivlint.model import Model
@@ -123,16 +123,13 @@ def _rows(model: Model, ops: tuple[str, ...], missing: tuple[str, ...]) -> list[
     from derivlint.analysis.differentiability.coverage import Aspect, coverage_of
 
     covered = coverage_of(model)
-    rows = _of_operators(model, covered, ops) if ops else list(covered.rows())
+    if ops:
+        functions = {str(function.schema): function for name in ops for function in _functions(model, name)}
+        rows = [row for function in functions.values() for row in covered.of(function)]
+    else:
+        rows = list(covered.rows())
     aspects = [Aspect(name) for name in missing]
     return [row for row in rows if not aspects or any(row.lacks(aspect) for aspect in aspects)]
-
-
-def _of_operators(model: Model, covered: CoverageOfModel, ops: tuple[str, ...]) -> list[Coverage]:
-    functions: dict[str, NativeFunction] = {}
-    for name in ops:
-        functions.update((str(function.schema), function) for function in _functions(model, name))
-    return [row for function in functions.values() for row in covered.of(function)]
 
 
 def _named(model: Model, name: str) -> list[NativeFunction]:

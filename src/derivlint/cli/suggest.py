@@ -171,7 +171,7 @@ def _apply(loaded: Loaded, suggestions: Sequence[Suggestion], writes: bool) -> N
         InputError: the file cannot be written, or was changed meanwhile.
     """
     from derivlint.cli.checking.fixing import unified_diff, write_fixed
-    from derivlint.repair.candidates import edited
+    from derivlint.lint.edits import edited
 
     edits = {edit for item in suggestions for accepted in item.candidates[:1] for edit in accepted.edits}
     text = edited(loaded.source.text, edits)

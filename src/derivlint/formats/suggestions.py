@@ -180,14 +180,11 @@ def _candidate(suggestion: Suggestion, accepted: Accepted, index: int) -> Iterat
     doubts = doubts_of(accepted.judged)
     if doubts:
         yield [Piece(printable(f"    not checked: {'; '.join(doubts)}"), "dim")]
-    if accepted.run is not None:
-        yield [Piece(printable(f"    {_run_text(accepted.run)}"), "dim" if accepted.run.reason else "")]
-
-
-def _run_text(run: TorchRun) -> str:
-    if run.reason:
-        return f"not run in PyTorch: {run.reason}"
-    return f"equals finite differences in PyTorch at {counted(run.n_inputs, 'input')}"
+    run = accepted.run
+    if run is not None and run.reason:
+        yield [Piece(printable(f"    not run in PyTorch: {run.reason}"), "dim")]
+    elif run is not None:
+        yield [Piece(f"    equals finite differences in PyTorch at {counted(run.n_inputs, 'input')}")]
 
 
 def render_suggestions_json(reports: Sequence[FileSuggestions]) -> str:

@@ -141,7 +141,8 @@ def summary(report: Report) -> str:
         for severity, noun in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "info"))
         if report.count(severity)
     ]
-    text = f"found {_enumerated(counts)} in {where}" if counts else f"no findings in {where}"
+    listed = " and ".join(part for part in (", ".join(counts[:-1]), *counts[-1:]) if part)
+    text = f"found {listed} in {where}" if counts else f"no findings in {where}"
     safe = sum(fixable(item) for item in report.diagnostics)
     unsafe = sum(fixable(item, unsafe=True) for item in report.diagnostics) - safe
     if safe or unsafe:
@@ -158,23 +159,16 @@ def summary(report: Report) -> str:
     return text
 
 
-def _enumerated(items: list[str]) -> str:
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
-
-
-def _about(item: Diagnostic) -> str:
-    """Return the operator, dispatch key and key of a finding, without those that its message quotes."""
-    if f'"{item.entry}"' not in item.message:
-        return item.subject
-    names = (item.dispatch if item.dispatch != DEFAULT else None, item.key)
-    return ": ".join(name for name in names if name and f'"{name}"' not in item.message)
-
-
 def head(item: Diagnostic, report: Report) -> Line:
     """Return the line with position, message, subject, fix mark, and the rule, linked to its page."""
     line, column = report.file_of(item).position(item.span.start)
     fix = " [*]" if item.fix is not None else ""
-    about = printable(_about(item))
+    about = item.subject
+    if f'"{item.entry}"' in item.message:
+        # without the names that the message quotes
+        names = (item.dispatch if item.dispatch != DEFAULT else None, item.key)
+        about = ": ".join(name for name in names if name and f'"{name}"' not in item.message)
+    about = printable(about)
     return [
         Piece(f"{printable(item.path)}:{line}:{column}: ", "bold"),
         Piece(f"{item.severity.value}: ", STYLES[item.severity]),

@@ -14,6 +14,13 @@ from derivlint.yaml_reader.rewrite import removal, rewrite
 Change = tuple[int, int, str]
 
 
+def edited(text: str, edits: Iterable[TextEdit]) -> str:
+    """Apply disjoint edits to the text of a file."""
+    for edit in sorted(edits, key=lambda edit: (edit.span, edit.text), reverse=True):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    return text
+
+
 def quote_text(text: str) -> str:
     """Format a one-line text as a quoted YAML scalar."""
     if '"' not in text and "\\" not in text:

@@ -10,6 +10,7 @@ from derivlint.analysis import analyses_of
 from derivlint.analysis.interpretation.degree import Degree
 from derivlint.analysis.interpretation.facts import Dependence
 from derivlint.lint import Diagnostic, TextEdit
+from derivlint.lint.edits import edited
 from derivlint.lint.suppressions.suppression import NEVER_SILENCED
 from derivlint.lint.suppressions.suppression_edits import ignore_edits
 from derivlint.lsp.analysis import CheckedDocument, check
@@ -266,10 +267,3 @@ def smallest_edit(before: str, after: str) -> tuple[TextEdit, ...]:
         for kind, first, last, begin, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
         if kind != "equal"
     )
-
-
-def edited(text: str, edits: Sequence[TextEdit]) -> str:
-    """Apply disjoint edits to a text."""
-    for edit in sorted(edits, key=lambda edit: edit.span, reverse=True):
-        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
-    return text

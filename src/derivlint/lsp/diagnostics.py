@@ -164,20 +164,20 @@ class Renderer:
             source: its text.
             related_sources: the files of native functions and the headers, into which diagnostics may point, by path.
         """
-        ranges = _RangeConverter(Positions(source, self._encoding))
+        positions = Positions(source, self._encoding)
         items = (_at_file_start(item, related_sources) if item.elsewhere else item for item in diagnostics)
-        return [self._rendered(item, uri, ranges, related_sources) for item in items]
+        return [self._rendered(item, uri, positions, related_sources) for item in items]
 
     def _rendered(
-        self, item: Diagnostic, uri: str, ranges: _RangeConverter, related_sources: Mapping[str, SourceFile]
+        self, item: Diagnostic, uri: str, positions: Positions, related_sources: Mapping[str, SourceFile]
     ) -> WireDiagnostic:
         is_safe = item.fix is not None and item.fix.safe
         rendered = self._cached(
             item.rule, item.severity, item.message, item.help, item.entry, item.fix is not None, is_safe
         )
-        related = [self._place(part, uri, ranges, related_sources) for part in item.related] if self._related else []
+        related = [self._place(part, uri, positions, related_sources) for part in item.related] if self._related else []
         places = [place for place in related if place is not None]
-        return replace(rendered, range=ranges.of(item.span), related_information=places or None)
+        return replace(rendered, range=_range(positions, item.span), related_information=places or None)
 
     def _without_places(
         self,
@@ -206,31 +206,19 @@ class Renderer:
         )
 
     def _place(
-        self, part: Related, uri: str, ranges: _RangeConverter, related_sources: Mapping[str, SourceFile]
+        self, part: Related, uri: str, positions: Positions, related_sources: Mapping[str, SourceFile]
     ) -> RelatedInformation | None:
-        if part.path is not None and part.path != ranges.path:
+        if part.path is not None and part.path != positions.source.path:
             related_source = related_sources.get(part.path)
             if related_source is None:
                 return None
-            uri, ranges = uri_of(part.path), _RangeConverter(Positions(related_source, self._encoding))
-        return RelatedInformation(Location(uri, ranges.of(part.span)), part.message)
+            uri, positions = uri_of(part.path), Positions(related_source, self._encoding)
+        return RelatedInformation(Location(uri, _range(positions, part.span)), part.message)
 
 
-class _RangeConverter:
-    """Converts spans of a text to ranges of the protocol."""
-
-    def __init__(self, positions: Positions) -> None:
-        self._positions = positions
-
-    @property
-    def path(self) -> str:
-        """The file."""
-        return self._positions.source.path
-
-    def of(self, span: Span) -> WireRange:
-        """Convert a span."""
-        first, last = self._positions.ends(span)
-        return WireRange(WirePosition(*first), WirePosition(*last))
+def _range(positions: Positions, span: Span) -> WireRange:
+    start, end = positions.ends(span)
+    return WireRange(WirePosition(*start), WirePosition(*end))
 
 
 def _at_file_start(item: Diagnostic, related_sources: Mapping[str, SourceFile]) -> Diagnostic:

@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from threading import Thread
 from typing import Any, BinaryIO
 
@@ -72,7 +72,9 @@ class Protocol(LanguageServerProtocol):
             try:
                 structured = self.structure_message({**message, "params": message.get("params") or {}})
             except JsonRpcException as error:
-                refusal = JsonRpcInvalidParams(f'invalid parameters of "{method}": {_reasons(error)}')
+                cause = error.__cause__
+                reasons = transform_error(cause, path="$") if cause is not None else [str(error)]
+                refusal = JsonRpcInvalidParams(f'invalid parameters of "{method}": {"; ".join(reasons)[:400]}')
             else:
                 self.handle_message(structured)
                 return
@@ -194,13 +196,6 @@ class Protocol(LanguageServerProtocol):
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CLOSE], (params,), None
 
 
-def _reasons(error: JsonRpcException) -> str:
-    """Return the errors in parameters, each with its path."""
-    cause = error.__cause__
-    reasons = transform_error(cause, path="$") if cause is not None else [str(error)]
-    return "; ".join(reasons)[:400]
-
-
 #: The maximum number of bytes of a message; a larger length is corrupt.
 MAX_MESSAGE = 256 * 2**20
 #: The maximum number of bytes of a line of a header.
@@ -278,7 +273,7 @@ def standard_input(stream: BinaryIO, loop: asyncio.AbstractEventLoop) -> asyncio
             except OSError:
                 data = b""
             try:
-                loop.call_soon_threadsafe(reader.feed_data if data else _end, *([data] if data else [reader]))
+                loop.call_soon_threadsafe(*((reader.feed_data, data) if data else (reader.feed_eof,)))
             except RuntimeError:
                 # the loop is closed
                 return
@@ -287,20 +282,11 @@ def standard_input(stream: BinaryIO, loop: asyncio.AbstractEventLoop) -> asyncio
     return reader
 
 
-def _end(reader: asyncio.StreamReader) -> None:
-    reader.feed_eof()
-
-
-async def wait_for_exit(identifier: int, gone: Callable[[], None]) -> None:
-    """Call a function when a process has exited; the protocol requires servers to exit with their editor.
-
-    Args:
-        identifier: the process ID.
-        gone: called once.
-    """
+async def exit_with(identifier: int) -> None:
+    """Exit when a process has exited: the protocol requires servers to exit with their editor."""
     while is_running(identifier):
         await asyncio.sleep(POLL_INTERVAL)
-    gone()
+    raise SystemExit(1)
 
 
 def is_running(identifier: int) -> bool:

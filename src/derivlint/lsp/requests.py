@@ -217,16 +217,11 @@ def _rename(mapper: PositionMapper, params: types.RenameParams) -> types.Workspa
     return mapper.edit(edits)
 
 
-def _format(mapper: PositionMapper, span: Span) -> list[types.TextEdit]:
+def _format_range(mapper: PositionMapper, params: types.DocumentRangeFormattingParams) -> list[types.TextEdit]:
     if not mapper.is_exact:
         return []
-    return [
-        types.TextEdit(mapper.range(edit.span), edit.text) for edit in formatting.format_range(mapper.analysis, span)
-    ]
-
-
-def _format_range(mapper: PositionMapper, params: types.DocumentRangeFormattingParams) -> list[types.TextEdit]:
-    return _format(mapper, mapper.span(params.range))
+    edits = formatting.format_range(mapper.analysis, mapper.span(params.range))
+    return [types.TextEdit(mapper.range(edit.span), edit.text) for edit in edits]
 
 
 def _code_lenses(mapper: PositionMapper, params: types.CodeLensParams) -> list[types.CodeLens]:

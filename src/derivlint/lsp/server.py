@@ -26,7 +26,7 @@ from derivlint.lsp.diagnostics import (
     unchecked_diagnostic,
 )
 from derivlint.lsp.position_mapper import PositionMapper
-from derivlint.lsp.protocol import Protocol, wait_for_exit
+from derivlint.lsp.protocol import Protocol, exit_with
 from derivlint.lsp.requests import (
     GENERATED_CODE,
     REQUESTS,
@@ -130,12 +130,8 @@ class DerivlintServer(LanguageServer):
 
     def exit_with_parent(self, process: int | None) -> None:
         """Exit when the parent process exits."""
-
-        def exit_process() -> None:
-            raise SystemExit(1)
-
         if process is not None:
-            self._parent_watcher = asyncio.get_running_loop().create_task(wait_for_exit(process, exit_process))
+            self._parent_watcher = asyncio.get_running_loop().create_task(exit_with(process))
 
     async def refresh(self) -> None:
         """Request that the editor pull diagnostics again."""

@@ -160,17 +160,13 @@ class _Fixer:
             self._unsafe = unsafe
             checked = self._fix_until_stable(checked)
         if self._repair is not None:
-            checked = self._repair_formulas(checked, self._repair)
+            outcome, after = self._apply_harmless(checked.model.source, checked, list(self._repair(checked)))
+            if after is not None:
+                self._fixed += outcome.applied
+                checked = after
         text = checked.model.source.text
         untried = self._candidates(checked) if self._trials <= 0 or self._passes <= 0 else []
         return FixedFile(self._original, text, tuple(self._fixed), tuple(self._dropped.values()), tuple(untried))
-
-    def _repair_formulas(self, checked: CheckedFile, repair: Repair) -> CheckedFile:
-        outcome, after = self._apply_harmless(checked.model.source, checked, list(repair(checked)))
-        if after is None:
-            return checked
-        self._fixed += outcome.applied
-        return after
 
     def _fix_until_stable(self, checked: CheckedFile) -> CheckedFile:
         """Return the check of the text without further fixes."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
 
 from derivlint.formula import Edit
-from derivlint.lint.diagnostic import Diagnostic, TextEdit
+from derivlint.lint.diagnostic import Diagnostic
 from derivlint.model import DerivativeFormula, DispatchBody
 
 How = Literal["edit", "derivation"]
@@ -48,10 +47,3 @@ class Candidate(Struct, frozen=True):
     edits: tuple[Edit, ...] = ()
     cause: str = ""
     is_guess: bool = False
-
-
-def edited(text: str, edits: Iterable[TextEdit]) -> str:
-    """A text after edits of the file."""
-    for edit in sorted(edits, key=lambda edit: (edit.span, edit.text), reverse=True):
-        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
-    return text

@@ -16,14 +16,14 @@ from derivlint.analysis.scalar_evaluation.compare import Disagreement
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.soundness import first_mistake, with_formula
 from derivlint.lint.diagnostic import Diagnostic, Fix, Severity, TextEdit
-from derivlint.lint.edits import formula_fix, quoted_formula_fix
+from derivlint.lint.edits import edited, formula_fix, quoted_formula_fix
 from derivlint.lint.engine.incremental import check_text
 from derivlint.lint.engine.run import SUPPRESSIONS, Checker
 from derivlint.lint.rule import Rule
 from derivlint.model import DispatchBody, Entry, Model, Role
 from derivlint.model.memos import Memos
 from derivlint.model.model import build_models
-from derivlint.repair.candidates import Candidate, Target, edited
+from derivlint.repair.candidates import Candidate, Target
 from derivlint.repair.insertion import insertion
 from derivlint.source import SourceFile
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from derivlint.lint import Severity
+from derivlint.lint.edits import edited
 from derivlint.model import Model
 from derivlint.model.model import build_models
-from derivlint.repair.candidates import Target, edited
+from derivlint.repair.candidates import Target
 from derivlint.repair.judge import Accepted, TorchRun
 from derivlint.repair.suggest import Suggestion
 from derivlint.source import SourceFile

@@ -128,7 +128,12 @@ class Run:
         self._warn_of_unknown_operators(settings, operators)
         findings = outcome.findings
         self._log(f"{source.path}: checked by {len(findings.ran)} rules in {perf_counter() - begin:.2f} s")
-        self._report_judged(source, outcome)
+        # the result cache does not store the coverage of the checks
+        if self._is_verbose and not isinstance(outcome, FilteredFindings):
+            from derivlint.analysis.judged import judged_entries
+            from derivlint.formats.coverage import judged_line
+
+            self._log(f"{source.path}: {judged_line(list(judged_entries(outcome.model)))}")
         self._entries += findings.entries
         self._formulas += findings.formulas
         self._crashed |= findings.crashes > 0
@@ -140,15 +145,10 @@ class Run:
         for item in outcome.shown:
             self._fail_levels.setdefault(item.path, settings.fail_level)
         if settings.untrusted:
-            self._warn_of_silenced(source, outcome)
-
-    def _report_judged(self, source: SourceFile, outcome: FilteredFindings | CheckedFile) -> None:
-        """Log the coverage of a file's checks, if requested; the result cache does not store it."""
-        if self._is_verbose and not isinstance(outcome, FilteredFindings):
-            from derivlint.analysis.judged import judged_entries
-            from derivlint.formats.coverage import judged_line
-
-            self._log(f"{source.path}: {judged_line(list(judged_entries(outcome.model)))}")
+            silenced = {(item.rule, item.span) for item in outcome.findings.silenced}
+            number = sum((item.rule, item.span) in silenced for item in outcome.shown)
+            if number:
+                warn(f"{source.path}: --untrusted reports {counted(number, 'finding')} that comments suppress")
 
     def _warn_of_unknown_operators(self, settings: Settings, operators: Operators) -> None:
         """Report names in the configuration that no operator has."""
@@ -170,13 +170,6 @@ class Run:
         if loaded is None:
             loaded = self._loaded[operators] = load_operators(operators, self._use_cache)
         return loaded
-
-    def _warn_of_silenced(self, source: SourceFile, outcome: FilteredFindings | CheckedFile) -> None:
-        """Report the number of findings that --untrusted shows despite comments."""
-        silenced = {(item.rule, item.span) for item in outcome.findings.silenced}
-        number = sum((item.rule, item.span) in silenced for item in outcome.shown)
-        if number:
-            warn(f"{source.path}: --untrusted reports {counted(number, 'finding')} that comments suppress")
 
     def _outcome(
         self,

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from derivlint.lint import TextEdit
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.model import DerivativeFormula, Entry
+from derivlint.model import Entry
 from derivlint.source import SourceFile, Span
 from derivlint.yaml_reader import Mapping, Scalar, Sequence, YamlNode, read_yaml
 from derivlint.yaml_reader.text import line_end, line_start
@@ -40,42 +40,28 @@ def format_entry(source: SourceFile, entry: Entry) -> tuple[TextEdit, ...]:
 def _edits(text: str, entry: Entry, mapping: Mapping) -> Iterator[TextEdit]:
     for pair in mapping.pairs:
         key, value = entry.place(pair.key), entry.place(pair.value)
-        yield from _around_colon(text, key, value)
+        if key.end <= value.start < value.end:
+            # one blank after the colon and none before it, if the value is on the line of its key
+            between = text[key.end : value.start]
+            if between != ": " and between.replace(" ", "").replace("\t", "") == ":":
+                yield TextEdit(Span(key.end, value.start), ": ")
         if not (isinstance(pair.value, Scalar) and pair.value.style in ("literal", "folded")):
-            yield from _at_line_end(text, max(key.end, value.end))
+            # no blanks at the end of the line of a value
+            end = max(key.end, value.end)
+            stop = line_end(text, end)
+            if end < stop and not text[end:stop].strip(" \t"):
+                yield TextEdit(Span(end, stop), "")
         if isinstance(pair.value, Mapping) and not pair.value.flow:
             yield from _edits(text, entry, pair.value)
-
-
-def _around_colon(text: str, key: Span, value: Span) -> Iterator[TextEdit]:
-    """Put one blank after the colon and none before it, if the value is on the line of its key."""
-    if value.start < key.end or value.end <= value.start:
-        return
-    between = text[key.end : value.start]
-    if between != ": " and between.replace(" ", "").replace("\t", "") == ":":
-        yield TextEdit(Span(key.end, value.start), ": ")
-
-
-def _at_line_end(text: str, end: int) -> Iterator[TextEdit]:
-    """Remove blanks at the end of the line of a value."""
-    stop = line_end(text, end)
-    if end < stop and not text[end:stop].strip(" \t"):
-        yield TextEdit(Span(end, stop), "")
 
 
 def _names(entry: Entry) -> Iterator[TextEdit]:
     """Format the names in a key as ``self, other``."""
     for formula in entry.formulas:
-        yield from _key_edit(formula)
-
-
-def _key_edit(formula: DerivativeFormula) -> Iterator[TextEdit]:
-    names = [name.text for name in formula.names]
-    written = formula.key_written_with(names)
-    if written is None or formula.key.tag is not None:
-        return
-    if formula.key.text[formula.key.start : formula.key.end] != written and formula.key.exact:
-        yield TextEdit(formula.key_span, written)
+        key = formula.key
+        written = formula.key_written_with([name.text for name in formula.names])
+        if written is not None and key.tag is None and key.exact and key.text[key.start : key.end] != written:
+            yield TextEdit(formula.key_span, written)
 
 
 def _is_same(source: SourceFile, entry: Entry, edits: list[TextEdit]) -> bool:

@@ -201,7 +201,8 @@ def _formula(analysis: DocumentAnalysis, at: AtFormula) -> str:
     facts = FormulaFacts(analysis.model, formula)
     callee = callee_at(facts, at)
     if callee is not None:
-        call = _call_of(at, callee)
+        calls = (node for node in reversed(at.expressions) if isinstance(node, Call) and node.callee is callee.node)
+        call = next(calls, callee.node)
         return paragraphs([describe.callee_text(facts, callee), _value(facts, call, f"`{callee.name}(…)`")])
     node = at.expressions[-1] if at.expressions else None
     if at.word is not None:
@@ -223,10 +224,6 @@ def callee_at(facts: FormulaFacts, at: AtFormula) -> Callee | None:
                 is_variable = isinstance(callee.node, Name) and callee.name in facts.scope.variables
                 return None if is_variable else callee
     return None
-
-
-def _call_of(at: AtFormula, callee: Callee) -> Expr:
-    return next((n for n in reversed(at.expressions) if isinstance(n, Call) and n.callee is callee.node), callee.node)
 
 
 def _value(facts: FormulaFacts, node: Expr, shown: str) -> str | None:

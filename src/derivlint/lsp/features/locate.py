@@ -144,9 +144,10 @@ def entry_at(analysis: DocumentAnalysis, offset: int) -> Entry | None:
 
 def locate(analysis: DocumentAnalysis, offset: int) -> Located | None:
     """Return the syntax at an offset of ``analysis.source``; an offset directly after a word belongs to the word."""
-    suppression = _suppression_at(analysis.model, offset)
-    if suppression is not None:
-        return suppression
+    for suppression in _places(analysis.model).suppressions:
+        if suppression.span.start <= offset <= suppression.span.end:
+            name = next((name for name in suppression.names if name.span.start <= offset <= name.span.end), None)
+            return AtSuppression(suppression, name, name.span if name is not None else suppression.head)
     entry = entry_at(analysis, offset)
     if entry is None:
         return None
@@ -241,14 +242,6 @@ def _places(model: Model) -> _Places:
 
 def _touches(node: YamlNode, offset: int) -> bool:
     return node.start <= offset <= node.end
-
-
-def _suppression_at(model: Model, offset: int) -> AtSuppression | None:
-    for suppression in _places(model).suppressions:
-        if suppression.span.start <= offset <= suppression.span.end:
-            name = next((name for name in suppression.names if name.span.start <= offset <= name.span.end), None)
-            return AtSuppression(suppression, name, name.span if name is not None else suppression.head)
-    return None
 
 
 def _innermost_pair(mapping: Mapping | None, offset: int) -> Pair | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -184,7 +184,10 @@ def _of_formula(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeFo
         return _of_callee(analysis, callee)
     formula_variable = variable_at(at, formula)
     if formula_variable is None:
-        return _of_local(analysis, at, formula)
+        from derivlint.lsp.features.rename import local_words
+
+        words = local_words(at)
+        return (FileSpan(analysis.source, formula.range(words[0].start, words[0].end)),) if words else ()
     part = formula_variable.part
     if formula_variable.name == GRAD_INPUT_MASK:
         # the index counts the names of the key
@@ -199,20 +202,18 @@ def _of_callee(analysis: DocumentAnalysis, callee: Callee) -> tuple[FileSpan, ..
     places = list(native_places(analysis, natives))
     if not callee.is_method:
         places += function_places(analysis.headers, callee.name)
-        places += _bodies_of(analysis.model, callee.name, {(place.source.path, place.span) for place in places})
+        bodies = analysis.model.natives.bodies
+        if bodies is not None and bodies.is_shown:
+            declared = {(place.source.path, place.span) for place in places}
+            places += [
+                FileSpan(bodies.source, body.name_span, body.span)
+                for body in bodies.functions.get(callee.name, ())
+                if (bodies.source.path, body.name_span) not in declared
+            ]
     places += [
         FileSpan(analysis.source, entry.name_span, entry.span) for entry in entries_serving(analysis.model, natives)
     ]
     return tuple(places)
-
-
-def _bodies_of(model: Model, name: str, declared: Container[tuple[str, Span]]) -> Iterator[FileSpan]:
-    """Yield the definitions of functions in the configured source, or in that of a checkout."""
-    bodies = model.natives.bodies
-    if bodies is not None and bodies.is_shown:
-        for body in bodies.functions.get(name, ()):
-            if (bodies.source.path, body.name_span) not in declared:
-                yield FileSpan(bodies.source, body.name_span, body.span)
 
 
 def variable_at(at: AtFormula, formula: DerivativeFormula) -> Variable | None:
@@ -233,15 +234,6 @@ def _indexed_return(at: AtFormula, formula: DerivativeFormula) -> Return | None:
     if flags is not None:
         returns = tuple(item for item, flag in zip(returns, flags, strict=False) if flag)
     return returns[number] if number is not None and number < len(returns) else None
-
-
-def _of_local(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeFormula) -> tuple[FileSpan, ...]:
-    from derivlint.lsp.features.rename import local_words
-
-    words = local_words(at)
-    if not words:
-        return ()
-    return (FileSpan(analysis.source, formula.range(words[0].start, words[0].end)),)
 
 
 # ---- references

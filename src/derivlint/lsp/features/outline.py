@@ -52,7 +52,11 @@ class Fold(Struct, frozen=True):
 
 def document_symbols(analysis: DocumentAnalysis) -> tuple[Symbol, ...]:
     """Return the entries with their dispatch keys and formulas."""
-    return tuple(_entry(entry) for entry in analysis.model.all_entries if not _is_alias(entry, analysis.source))
+    # the nodes of an alias have no place of their own
+    size = len(analysis.source.text)
+    return tuple(
+        _entry(entry) for entry in analysis.model.all_entries if 0 <= entry.span.start < entry.span.end <= size
+    )
 
 
 def workspace_symbols(analysis: DocumentAnalysis, query: str) -> tuple[Symbol, ...]:
@@ -71,10 +75,6 @@ def workspace_symbols(analysis: DocumentAnalysis, query: str) -> tuple[Symbol, .
 def _has_letters(name: str, letters: str) -> bool:
     rest = iter(name)
     return all(letter in rest for letter in letters)
-
-
-def _is_alias(entry: Entry, source: SourceFile) -> bool:
-    return not 0 <= entry.span.start < entry.span.end <= len(source.text)
 
 
 def _entry(entry: Entry, *, children: bool = True) -> Symbol:
@@ -133,7 +133,7 @@ def folds(analysis: DocumentAnalysis) -> tuple[Fold, ...]:
     candidates = list(_comments(source))
     for entry in analysis.model.all_entries:
         spans = [entry.span, *map(entry.place, _pairs(entry.mapping))]
-        candidates += [Fold(span) for span in spans if _is_long(text, span)]
+        candidates += [Fold(span) for span in spans if any(text.find(end, *span) >= 0 for end in "\n\r")]
     by_start: dict[int, Fold] = {}
     for fold in candidates:
         # editors fold lines: of two ranges that begin on a line, keep the longer one
@@ -142,10 +142,6 @@ def folds(analysis: DocumentAnalysis) -> tuple[Fold, ...]:
         if longest is None or fold.span.end > longest.span.end:
             by_start[line] = fold
     return tuple(by_start[line] for line in sorted(by_start))
-
-
-def _is_long(text: str, span: Span) -> bool:
-    return text.find("\n", *span) >= 0 or text.find("\r", *span) >= 0
 
 
 def _comments(source: SourceFile) -> Iterator[Fold]:

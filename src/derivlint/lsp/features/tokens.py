@@ -10,7 +10,7 @@ from msgspec import Struct
 from derivlint.cpp.library import library_of
 from derivlint.cpp.lookup import EntityKind, qualified_entity
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
-from derivlint.formula import Call, Expr, Name, tokens, walk
+from derivlint.formula import Call, Name, tokens, walk
 from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.facts import FormulaFacts, VariableKind, operator_name, variable
 from derivlint.model import DerivativeFormula, Entry, Model, Role
@@ -219,18 +219,16 @@ class InlayHint(Struct, frozen=True):
 
 def inlay_hints(analysis: DocumentAnalysis, span: Span) -> tuple[InlayHint, ...]:
     """Return the hints in a range, in file order."""
-    hints = []
+    hints: list[InlayHint] = []
     for entry in analysis.model.entries:
-        if entry.span.end >= span.start and entry.span.start <= span.end:
-            hints += [hint for hint in _hints(analysis, entry) if span.start <= hint.offset <= span.end]
-    return tuple(sorted(hints, key=lambda hint: hint.offset))
-
-
-def _hints(analysis: DocumentAnalysis, entry: Entry) -> Iterator[InlayHint]:
-    for formula in entry.formulas:
-        if formula.is_expression and formula.is_exact():
-            yield from _parameters(FormulaFacts(analysis.model, formula), formula)
-            yield from _saved(formula)
+        if entry.span.end < span.start or entry.span.start > span.end:
+            continue
+        for formula in entry.formulas:
+            if formula.is_expression and formula.is_exact():
+                hints += [*_parameters(FormulaFacts(analysis.model, formula), formula), *_saved(formula)]
+    return tuple(
+        sorted((hint for hint in hints if span.start <= hint.offset <= span.end), key=lambda hint: hint.offset)
+    )
 
 
 def _parameters(facts: FormulaFacts, formula: DerivativeFormula) -> Iterator[InlayHint]:
@@ -249,14 +247,9 @@ def _parameters(facts: FormulaFacts, formula: DerivativeFormula) -> Iterator[Inl
         if function is None:
             continue
         for parameter, argument in zip(function.parameters, node.args, strict=False):
-            if parameter.name and not _is_named_like(argument, parameter.name):
+            if parameter.name and not (isinstance(argument, Name) and argument.simple == parameter.name):
                 offset = formula.range(argument.start, argument.end).start
                 yield InlayHint(offset, f"{parameter.name}:", "Parameter", str(parameter))
-
-
-def _is_named_like(argument: Expr, parameter: str) -> bool:
-    """Whether an argument is named like its parameter."""
-    return isinstance(argument, Name) and argument.simple == parameter
 
 
 def _saved(formula: DerivativeFormula) -> Iterator[InlayHint]:

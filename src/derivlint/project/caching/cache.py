@@ -233,7 +233,9 @@ def clean() -> Cleaned:
         return Cleaned(None)
     files = size = 0
     for path in _own_files(folder):
-        for file in _files_in(path):
+        # links count as files
+        below = [Path(parent, name) for parent, _, names in os.walk(path) for name in names]
+        for file in below if path.is_dir() else [path]:
             try:
                 bytes_of = os.lstat(file).st_size
                 os.unlink(file)
@@ -254,10 +256,3 @@ def _own_files(folder: Path) -> Iterator[Path]:
     for work in (folder / name for name in _BUILT):
         if is_own(work) and work.is_dir():
             yield from (path for path in sorted(work.iterdir()) if _WORK.fullmatch(path.name) and is_own(path))
-
-
-def _files_in(path: Path) -> list[Path]:
-    """List a file itself, or all files below a folder; links count as files."""
-    if not path.is_dir():
-        return [path]
-    return [Path(parent, name) for parent, _, names in os.walk(path) for name in names]

@@ -12,7 +12,7 @@ from pathlib import Path
 from derivlint.lint import Diagnostic
 from derivlint.lint.changes import changed_entries, changed_functions, changed_lines
 from derivlint.lint.engine.ownership import EntryFinder
-from derivlint.model import Entry, Model
+from derivlint.model import Model
 from derivlint.project.errors import InputError
 from derivlint.project.git import Revision
 from derivlint.source import SourceFile, read_input
@@ -59,7 +59,9 @@ class ChangeFilter:
                 continue
             owner = finder.owner(diagnostic)
             if owner is not None:
-                if id(owner) in changed or (functions and _serves(model, owner, functions)):
+                served = model.functions_of(owner) if functions else ()
+                names = {owner.operator, *(str(match.function.schema.name) for match in served)}
+                if id(owner) in changed or not functions.isdisjoint(names):
                     about_changed.append(diagnostic)
                 continue
             if lines is None:
@@ -88,9 +90,3 @@ class ChangeFilter:
         except InputError:
             return False
         return before is None or before != read_input(path)
-
-
-def _serves(model: Model, entry: Entry, functions: frozenset[str]) -> bool:
-    if entry.operator in functions:
-        return True
-    return any(str(match.function.schema.name) in functions for match in model.functions_of(entry))

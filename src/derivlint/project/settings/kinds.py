@@ -175,17 +175,17 @@ SEVERITIES = ValueKind(
 )
 
 
-def _path_ignores(value: SettingsValue) -> dict[PathGlob, tuple[str, ...]]:
-    return {PathGlob(item.key, item.folder): SELECTORS.read(item) for item in _table(value)}
-
-
-def _operator_ignores(value: SettingsValue) -> dict[str, tuple[str, ...]]:
-    return {item.key: SELECTORS.read(item) for item in _table(value)}
-
-
 _IGNORES: Schema = {"type": "object", "additionalProperties": SELECTORS.schema}
-PATH_IGNORES = ValueKind("a table of path patterns and lists of rule names", _path_ignores, _IGNORES)
-OPERATOR_IGNORES = ValueKind("a table of operators and lists of rule names", _operator_ignores, _IGNORES)
+PATH_IGNORES = ValueKind(
+    "a table of path patterns and lists of rule names",
+    lambda value: {PathGlob(item.key, item.folder): SELECTORS.read(item) for item in _table(value)},
+    _IGNORES,
+)
+OPERATOR_IGNORES = ValueKind(
+    "a table of operators and lists of rule names",
+    lambda value: {item.key: SELECTORS.read(item) for item in _table(value)},
+    _IGNORES,
+)
 
 
 def option_kind(option: Option) -> ValueKind:

@@ -207,7 +207,10 @@ class Settings(KeyedEquality, Struct, frozen=True):
         """
         if self.severity:
             diagnostics = tuple(self._with_severity(item) for item in diagnostics)
-        ignored = self._ignored_in(path)
+        ignored: list[str] = []
+        if self.per_file_ignores:
+            file = Path(path).resolve()
+            ignored = [name for glob, names in self.per_file_ignores.items() if glob.matches(file) for name in names]
         # findings that belong to no rule can only be dropped here
         extra = derivlint.rules.EXTRA_FINDINGS
         left_out = {rule for rule in extra if any(any_matches(part.ignore, rule) for part in self.selections)}
@@ -217,8 +220,11 @@ class Settings(KeyedEquality, Struct, frozen=True):
             item
             for item in diagnostics
             if not any_matches(ignored, item.rule)
-            and not (self.per_operator_ignores and item.entry is not None and self._ignored_of(item.rule, item.entry))
             and item.rule not in left_out
+            and not any(
+                item.entry is not None and fnmatchcase(item.entry, pattern) and any_matches(names, item.rule)
+                for pattern, names in self.per_operator_ignores.items()
+            )
         )
 
     def _with_severity(self, diagnostic: Diagnostic) -> Diagnostic:
@@ -229,18 +235,6 @@ class Settings(KeyedEquality, Struct, frozen=True):
         # sorting is stable; a disabled rule runs only if the command line selects it
         severity = self.severity[sorted(selectors, key=specificity)[-1]] if selectors else None
         return diagnostic if severity is None else replace(diagnostic, severity=severity)
-
-    def _ignored_in(self, path: str) -> tuple[str, ...]:
-        if not self.per_file_ignores:
-            return ()
-        file = Path(path).resolve()
-        return tuple(name for glob, names in self.per_file_ignores.items() if glob.matches(file) for name in names)
-
-    def _ignored_of(self, rule: str, operator: str) -> bool:
-        return any(
-            fnmatchcase(operator, pattern) and any_matches(names, rule)
-            for pattern, names in self.per_operator_ignores.items()
-        )
 
     def excludes(self, path: Path) -> bool:
         """Whether a file, an absolute path, is excluded."""

@@ -18,7 +18,6 @@ from derivlint.lsp.features.completions.context import (
 from derivlint.lsp.features.completions.draft import function_being_written
 from derivlint.lsp.features.completions.formula_completion import formula_completions
 from derivlint.model.keys import DEFAULT, DISPATCH, NAME, OUTPUT_DIFFERENTIABILITY
-from derivlint.model.resolve import EntryFunction
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import Span
 
@@ -169,7 +168,12 @@ def _missing(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable
     function = function_being_written(analysis, context)
     has_dispatch = DISPATCH in present and not path
     if function is not None and not has_dispatch:
-        yield from _formula_keys(function, present)
+        for binding in function.arguments:
+            if binding.is_tensor_like and binding.name not in present:
+                yield binding.name, "Field", f"gradient of {binding.argument}"
+        for output in function.outputs:
+            if output.has_tangent and output.key_name not in present and output.name not in present:
+                yield output.key_name, "Property", f"tangent of output {output.index}, {output.type}"
     if path:
         return
     formulas = present - {NAME, OUTPUT_DIFFERENTIABILITY}
@@ -177,15 +181,6 @@ def _missing(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable
         yield OUTPUT_DIFFERENTIABILITY, "Keyword", "=which outputs are differentiable"
     if not formulas:
         yield DISPATCH, "Module", "formulas for each dispatch key"
-
-
-def _formula_keys(function: EntryFunction, present: set[str]) -> Iterable[tuple[str, str, str]]:
-    for binding in function.arguments:
-        if binding.is_tensor_like and binding.name not in present:
-            yield binding.name, "Field", f"gradient of {binding.argument}"
-    for output in function.outputs:
-        if output.has_tangent and output.key_name not in present and output.name not in present:
-            yield output.key_name, "Property", f"tangent of output {output.index}, {output.type}"
 
 
 def _flags(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable[Completion]:

@@ -123,7 +123,8 @@ def completion_context(analysis: DocumentAnalysis, text: str, offset: int) -> Co
         path = _path_at(text, current, column)
         if path is not None:
             return CompletionContext(text, offset, pairs, None, path)
-    if " #" in own[max(0, last.value.start - (offset - len(own))) :] and not _is_quoted(text, last):
+    is_quoted = text[last.value.start : last.value.end].lstrip()[:1] in ("'", '"')
+    if not is_quoted and " #" in own[max(0, last.value.start - (offset - len(own))) :]:
         return None
     return CompletionContext(text, offset, pairs, last)
 
@@ -260,10 +261,6 @@ def _path_at(text: str, pairs: list[DraftPair], column: int) -> tuple[str, ...] 
         if _column(text, pair.start) == column:
             return pair.path
     return None
-
-
-def _is_quoted(text: str, pair: DraftPair) -> bool:
-    return text[pair.value.start : pair.value.end].lstrip()[:1] in ("'", '"')
 
 
 def _is_open_quote(text: str, start: int, end: int) -> bool:
