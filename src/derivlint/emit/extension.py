@@ -108,21 +108,17 @@ def build_files(
     project = target_name(namespace)
     sources = sorted(name for name in files if name.endswith(".cpp"))
     bindings = "\n".join(name for name in sources if python.is_binding(name))
+    listed = (quoted(path).replace("$", "\\$") if _NOT_BARE.search(path) else path for path in authors)
     listing = fill(
         load("CMakeLists.txt") + "\n",
         project=project,
         # a CMake variable, which has the syntax of a placeholder
         release_check=_guarded("release_check.cmake", version, found="${Torch_VERSION}"),
         standard=release.standard.removeprefix("c++"),
-        sources="\n".join([*(name for name in sources if not python.is_binding(name)), *map(_in_cmake, authors)]),
+        sources="\n".join([*(name for name in sources if not python.is_binding(name)), *listed]),
         python_bindings=python.cmake_targets(project, bindings) if bindings else "",
     )
     return {"loader.cpp": load("loader.cpp") + "\n", "CMakeLists.txt": listing.rstrip("\n") + "\n"}
-
-
-def _in_cmake(path: str) -> str:
-    """Quote a path for CMake."""
-    return quoted(path).replace("$", "\\$") if _NOT_BARE.search(path) else path
 
 
 def _guarded(template: str, version: str | None, **more: str) -> str:

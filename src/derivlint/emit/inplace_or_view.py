@@ -88,7 +88,11 @@ def _has_kernel(function: NativeFunction, book: Book) -> bool:
 
 
 def _kernel(model: Model, function: NativeFunction) -> InplaceOrViewKernel | None:
-    subject = _subject(model, function)
+    match = model.match(function)
+    # one kernel serves all dispatch keys, so it depends on the formulas for none of them
+    has_entry = DEFAULT in match.infos
+    differentiability = Differentiability(match, DEFAULT) if has_entry else without_entry(function, model.book)
+    subject = Subject(model, differentiability, has_entry=has_entry)
     view_func = None
     inverse = ""
     if modifies_arguments(function):
@@ -111,14 +115,6 @@ def _kernel(model: Model, function: NativeFunction) -> InplaceOrViewKernel | Non
     )
     registration = f'm.impl("{function.name}", TORCH_FN({name}));'
     return InplaceOrViewKernel(function, name, text, registration, view_func, inverse, subject.line, subject.path)
-
-
-def _subject(model: Model, function: NativeFunction) -> Subject:
-    match = model.match(function)
-    # one kernel serves all dispatch keys, so it depends on the formulas for none of them
-    if DEFAULT in match.infos:
-        return Subject(model, Differentiability(match, DEFAULT), has_entry=True)
-    return Subject(model, without_entry(function, model.book), has_entry=False)
 
 
 def redispatch(subject: Subject) -> str:

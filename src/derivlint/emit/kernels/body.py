@@ -27,10 +27,23 @@ NODE_POINTER = f"{INTRUSIVE}<Node>"
 
 def body(subject: Subject) -> str:
     """The statements of the kernel."""
-    statements = _expect_defined(subject)
+    statements = [
+        f'expect_defined({argument.name}, "{argument.name}", {position});'
+        for position, argument in enumerate(subject.function.schema.arguments.flat_all)
+        if str(argument.type) == "Tensor"
+    ]
     differentiable = subject.requires_derivative
     if differentiable:
-        statements += _refuse_out(subject) if subject.is_out else _prepare(subject)
+        statements += (
+            [
+                f"if (compute_requires_grad({_names(values)})) {{\n"
+                f'  throw_error_out_requires_grad("{subject.function.name.base}");\n'
+                "}"
+                for values in (subject.inputs, subject.outputs)
+            ]
+            if subject.is_out
+            else _prepare(subject)
+        )
     before, after = _argument_checks(subject) if subject.in_tree else ("", "")
     statements += [before, _call(subject), after]
     if differentiable:
@@ -51,26 +64,8 @@ def body(subject: Subject) -> str:
     return "\n".join(statement for statement in statements if statement)
 
 
-def _expect_defined(subject: Subject) -> list[str]:
-    """The checks that tensors are defined unless the schema makes them optional."""
-    return [
-        f'expect_defined({argument.name}, "{argument.name}", {position});'
-        for position, argument in enumerate(subject.function.schema.arguments.flat_all)
-        if str(argument.type) == "Tensor"
-    ]
-
-
 def _names(values: tuple[DifferentiableValue, ...]) -> str:
     return ", ".join(value.name for value in values)
-
-
-def _refuse_out(subject: Subject) -> list[str]:
-    return [
-        f"if (compute_requires_grad({_names(values)})) {{\n"
-        f'  throw_error_out_requires_grad("{subject.function.name.base}");\n'
-        "}"
-        for values in (subject.inputs, subject.outputs)
-    ]
 
 
 # ---- before the call

@@ -192,16 +192,13 @@ def _called(plans: Sequence[Plan], natives: NativeFunctions) -> list[NativeFunct
 
 def _rank(name: str) -> tuple[int, list[tuple[bool, int, str]]]:
     is_constant = len(name) > 1 and name.isupper()
-    return 0 if is_constant else 1 if name[0].isupper() else 2, _natural(name)
-
-
-def _natural(name: str) -> list[tuple[bool, int, str]]:
+    # numbers in a name count as numbers
     keys = []
     for is_number, characters in groupby(name, str.isdigit):
         run = "".join(characters)
         parts = [run] if is_number else run
         keys += [(not is_number, int(part) if is_number else 0, part) for part in parts]
-    return keys
+    return 0 if is_constant else 1 if name[0].isupper() else 2, keys
 
 
 def _module(

@@ -143,7 +143,8 @@ def plan(
         helpers: the helpers available in Python, with their modules.
         unrecorded: the operators, by full name, that may lack an autograd kernel.
     """
-    differentiability = _differentiability(model, entry)
+    bodies = entry.bodies if entry.function is not None else ()
+    differentiability = next((model.canonical_differentiability(body) for body in bodies if body.key == DEFAULT), None)
     if differentiability is None:
         return None
     info = differentiability.info
@@ -157,15 +158,6 @@ def plan(
         return _plan(model, entry, differentiability, Translation(model, helpers, unrecorded))
     except _NoFunctionError as error:
         return SkippedEntry(entry, str(error))
-
-
-def _differentiability(model: Model, entry: Entry) -> Differentiability | None:
-    if entry.function is None:
-        return None
-    for body in entry.bodies:
-        if body.key == DEFAULT:
-            return model.canonical_differentiability(body)
-    return None
 
 
 class Translation(Struct, frozen=True):
