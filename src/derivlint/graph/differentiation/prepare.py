@@ -65,7 +65,12 @@ class PreparedGraph:
         if wrt is None and any(value.type.requires_grad for value in graph.inputs):
             # if some inputs declare requires_grad, the others do not require a gradient
             self.requires_grad = {value for value in self.requires_grad if value.type.requires_grad}
-        self._rewrite()
+        nodes = self.graph.nodes
+        self.graph.nodes = []
+        builder = Builder(self.entries.operators, self.graph)
+        for node in nodes:
+            self._node(builder, node, 0)
+        self.graph.outputs = [self._same.get(value, value) for value in self.graph.outputs]
 
     def requires(self, values: Iterable[GraphValue]) -> bool:
         """Whether any of these requires a gradient."""
@@ -78,14 +83,6 @@ class PreparedGraph:
             name = node.kind
         where = f" in line {node.line} of the graph" if node.line is not None else ""
         self.problems[f'"{name}"{where} cannot be differentiated: {reason}'] = None
-
-    def _rewrite(self) -> None:
-        nodes = self.graph.nodes
-        self.graph.nodes = []
-        builder = Builder(self.entries.operators, self.graph)
-        for node in nodes:
-            self._node(builder, node, 0)
-        self.graph.outputs = [self._same.get(value, value) for value in self.graph.outputs]
 
     def _node(self, builder: Builder, node: GraphNode, level: int) -> None:
         node.inputs = [self._same.get(value, value) for value in node.inputs]

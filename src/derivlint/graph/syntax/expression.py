@@ -166,22 +166,19 @@ class _ExpressionReader:
                 raise GraphError(f'an argument of "{name}" comes after keywords')
             else:
                 operands.append(self._expression(argument))
-        if name in SPECIAL and not keywords:
-            return self._special(SPECIAL[name], operands)
         values = [self._builder.value(item) for item in operands]
+        if name in SPECIAL and not keywords:
+            kind = SPECIAL[name]
+            type_ = _RESULTS.get(kind)
+            if type_ is None:
+                whole = kind == "aten::size" and len(values) == 1
+                type_ = list_of(INT) if whole else INT if kind == "aten::size" else TENSOR
+            return self._builder.node(kind, values, [type_]).output
         if name in NUMBERS and not keywords and not any(value.type.is_tensor for value in values):
             return self._builder.node(
                 f"aten::{name}", values, [number_type(name, [value.type for value in values])]
             ).output
         return self._builder.call(name, values, keywords)
-
-    def _special(self, kind: str, operands: list[Item]) -> Item:
-        values = [self._builder.value(item) for item in operands]
-        type_ = _RESULTS.get(kind)
-        if type_ is None:
-            whole = kind == "aten::size" and len(values) == 1
-            type_ = list_of(INT) if whole else INT if kind == "aten::size" else TENSOR
-        return self._builder.node(kind, values, [type_]).output
 
 
 def print_expression(graph: Graph, *, origins: bool = False) -> str:

@@ -126,17 +126,14 @@ class _GraphReader:
         for name, type_ in declarations:
             self._define(name, node.add_output(type_, name))
         if node.kind == "prim::Constant":
-            self._convert_constant(node)
+            # booleans are written as 0 and 1
+            value = node.attributes.get("value")
+            declared = node.outputs[0].type.name if node.outputs else ""
+            if declared == "bool" and isinstance(value, int):
+                node.attributes["value"] = bool(value)
+            elif declared in ("float", "Float", "Double") and isinstance(value, int):
+                node.attributes["value"] = float(value)
         return node
-
-    def _convert_constant(self, node: GraphNode) -> None:
-        """Convert a constant to its declared type; booleans are written as 0 and 1."""
-        value = node.attributes.get("value")
-        declared = node.outputs[0].type.name if node.outputs else ""
-        if declared == "bool" and isinstance(value, int):
-            node.attributes["value"] = bool(value)
-        elif declared in ("float", "Float", "Double") and isinstance(value, int):
-            node.attributes["value"] = float(value)
 
     def _define(self, name: str, value: GraphValue) -> None:
         if name in self._values:
