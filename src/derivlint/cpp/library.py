@@ -18,7 +18,6 @@ from derivlint.cpp.canonical import OTHER_NAMES, canonical_type
 from derivlint.cpp.cpp_type import TENSOR, CppType, substitute
 from derivlint.cpp.declarations.declaration import (
     AUTO,
-    ClassDeclaration,
     Declarations,
     Function,
     Parameter,
@@ -226,18 +225,16 @@ class Library:
         """Add the functions of associated namespaces to the result of unqualified lookup."""
         key = (bare, name, namespaces)
         result = self._associated.get(key)
-        if result is None:
-            result = self._associated[key] = self._with_associated(bare, name, namespaces)
-        return result
-
-    def _with_associated(self, bare: FoundCallee, name: str, namespaces: frozenset[str]) -> FoundCallee:
+        if result is not None:
+            return result
         functions = list(bare.functions)
         complete = bare.complete
         for namespace in sorted(namespaces):
             more = self.functions(namespace, name)
             complete = complete and more.complete and (more.exists or not self.may_be_function(namespace, name))
             functions.extend(function for function in more.functions if function not in functions)
-        return FoundCallee(tuple(functions), complete)
+        result = self._associated[key] = FoundCallee(tuple(functions), complete)
+        return result
 
     def may_be_function(self, namespace: str, name: str) -> bool:
         """Whether a name in a namespace has no declaration and is not a type."""
@@ -370,7 +367,8 @@ class Library:
                 methods.update(inherited.methods)
                 fields.update(inherited.fields)
                 complete = complete and inherited.complete
-        methods.update(_own_methods(declaration, bindings))
+        for name, functions in declaration.methods.items():
+            methods[name] = found([instantiated(item, bindings) for item in functions] if bindings else functions)
         fields.update({name: substitute(kind, bindings) for name, kind in declaration.fields.items()})
         constructors = tuple(instantiated(constructor, bindings) for constructor in declaration.constructors)
         return ClassMembers(methods, fields, constructors, complete)
@@ -419,15 +417,6 @@ class Library:
         if namespace == ATEN:
             names.update(self.operators.function_names)
         return tuple(sorted(names))
-
-
-def _own_methods(declaration: ClassDeclaration, bindings: dict[str, CppType]) -> dict[str, FoundCallee]:
-    if not bindings:
-        return {name: found(functions) for name, functions in declaration.methods.items()}
-    return {
-        name: found(instantiated(function, bindings) for function in functions)
-        for name, functions in declaration.methods.items()
-    }
 
 
 BUILT_IN = frozenset(

@@ -12,7 +12,7 @@ from derivlint.cpp.bindings import parameter_type
 from derivlint.cpp.cpp_type import TENSOR, VOID, CppType, cpp_type, reference_to, template_type
 from derivlint.cpp.declarations.declaration import Function, Parameter, unknown_function
 from derivlint.cpp.types import return_type
-from derivlint.schema import Argument, NativeFunction, NativeFunctions, TensorOptionsArguments, Type
+from derivlint.schema import Argument, NativeFunction, NativeFunctions, TensorOptionsArguments
 from derivlint.schema.native_function import DEFAULT_NAMESPACE
 from derivlint.source.lazy import cached_property
 
@@ -169,7 +169,10 @@ def _function(
             if faithful:
                 parameters.extend(_parameter(item, native, symint=symint, faithful=True) for item in argument.all)
             else:
-                parameters.append(Parameter(OPTIONS, "options", _options_default(argument)))
+                # may be omitted if all four default to None, or the dtype has a known default
+                defaults = [item.default for item in argument.all]
+                has_default = all(default == "None" for default in defaults) or defaults[0] == "long"
+                parameters.append(Parameter(OPTIONS, "options", has_default))
         elif argument is not own:
             parameters.append(_parameter(argument, native, symint=symint, faithful=faithful))
     return Function(name, _result(native), tuple(parameters))
@@ -202,22 +205,13 @@ def _parameter(argument: Argument, native: NativeFunction, *, symint: bool, fait
     return Parameter(parameter_type(argument, native, symint=symint).canonical, argument.name, has_default)
 
 
-def _options_default(options: TensorOptionsArguments) -> bool:
-    """Whether ``options`` may be omitted: all four default to None, or the dtype has a known default."""
-    defaults = [argument.default for argument in options.all]
-    return all(default == "None" for default in defaults) or defaults[0] == "long"
-
-
 def _result(native: NativeFunction) -> CppType:
     results = []
     for item in native.schema.returns:
+        canonical = return_type(item.type).canonical
         written = item.annotation is not None and item.annotation.is_write
-        results.append(_result_type(item.type, written and not native.use_const_ref_for_mutable_tensors))
+        is_reference = written and canonical is TENSOR and not native.use_const_ref_for_mutable_tensors
+        results.append(reference_to(canonical) if is_reference else canonical)
     if not results:
         return VOID
     return results[0] if len(results) == 1 else template_type("tuple", results)
-
-
-def _result_type(type: Type, written: bool) -> CppType:
-    canonical = return_type(type).canonical
-    return reference_to(canonical) if written and canonical is TENSOR else canonical

@@ -61,7 +61,8 @@ def function_definitions(text: str) -> Iterator[FunctionDefinition]:
             begin = index + 1
         elif kind == "LBRACE":
             head = items[begin:index]
-            if not any(token.text == "namespace" for token in head) and not _is_linkage(head):
+            is_linkage = len(head) == 2 and head[0].text == "extern" and head[1].type == "STRING"
+            if not is_linkage and not any(token.text == "namespace" for token in head):
                 closing = partner.get(index, len(items) - 1)
                 definition = _definition(items, partner, begin, index, closing)
                 if definition is not None:
@@ -80,11 +81,6 @@ def _without_directives(text: str) -> str:
         return match[0] if match["directive"] is None else _NOT_BLANK.sub(" ", match[0])
 
     return _DIRECTIVE.sub(blank, text) if "#" in text else text
-
-
-def _is_linkage(head: list[Token]) -> bool:
-    """Whether a brace opens ``extern "C"``."""
-    return len(head) == 2 and head[0].text == "extern" and head[1].type == "STRING"
 
 
 def _definition(

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from derivlint.cpp.cpp_type import BRACES, LVALUE, TEMPORARY, UNKNOWN_VALUE, CppType, Value
-from derivlint.cpp.declarations.declaration import Function
 from derivlint.cpp.expressions.conversion import ARITHMETIC, IMPOSSIBLE, element_of
 from derivlint.cpp.expressions.overloads import ResolutionOutcome, resolve
 from derivlint.cpp.library import opaque
@@ -91,15 +90,9 @@ def _has_constructor(typer: Typer, type: CppType, arguments: Sequence[Value]) ->
             for argument, element in zip(arguments, elements, strict=True)
         )
     members = typer.library.members(type)
-    if members is None or not members.constructors:
+    if members is None or not members.constructors or any(map(opaque, members.constructors)):
         return True
-    return _takes_any(typer, members.constructors, arguments)
-
-
-def _takes_any(typer: Typer, constructors: tuple[Function, ...], arguments: Sequence[Value]) -> bool:
-    if any(map(opaque, constructors)):
-        return True
-    return resolve(typer.conversions, constructors, arguments).outcome in (
+    return resolve(conversions, members.constructors, arguments).outcome in (
         ResolutionOutcome.CHOSEN,
         ResolutionOutcome.UNSURE,
         ResolutionOutcome.AMBIGUOUS,
