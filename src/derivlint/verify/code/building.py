@@ -104,18 +104,10 @@ def _built(
     return made
 
 
-def _unsealed(path: Path) -> bytes | None:
-    """Return the content of a sealed file, or None if it is missing or damaged."""
-    try:
-        return unsealed(read_input(path))
-    except OSError:
-        return None
-
-
 def is_whole(folder: Path) -> bool:
     """Whether the library in a folder is intact."""
     try:
-        text = _unsealed(folder / _RECORD) or b""
+        text = unsealed(read_input(folder / _RECORD)) or b""
         name, _, digest = text.decode().partition(" ")
         library = folder / BUILD_FOLDER / name
         return bool(digest) and is_own(library.parent) and is_own(library) and digest_of(library) == digest

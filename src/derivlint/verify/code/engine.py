@@ -155,7 +155,9 @@ def compiled(
                     if not messages:
                         raise EngineError(str(error)) from error
                 fresh = True
-                _store_refusals(folder, messages or {})
+                # for the next run
+                with suppress(OSError):
+                    replace_file(folder / REFUSALS, sealed(json.dumps(messages or {}).encode()), mode=0o600)
         few = False
         refused |= messages or {}
         candidates = [function for function in candidates if function.spec.number not in refused]
@@ -283,12 +285,6 @@ def _stored_refusals(folder: Path) -> dict[int, str] | None:
         return {int(number): message for number, message in messages.items()}
     except (OSError, ValueError):
         return None
-
-
-def _store_refusals(folder: Path, messages: Mapping[int, str]) -> None:
-    """Store the compiler errors for the next run, if possible."""
-    with suppress(OSError):
-        replace_file(folder / REFUSALS, sealed(json.dumps(messages).encode()), mode=0o600)
 
 
 def _files_of(helpers: Helpers) -> dict[str, str]:

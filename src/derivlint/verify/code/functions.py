@@ -170,8 +170,11 @@ def _add(
     collected: CollectedFunctions, model: Model, evaluated: Iterable[tuple[Evaluation, Differentiability]]
 ) -> None:
     for evaluation, differentiability in evaluated:
-        reason = _reason_against(evaluation, differentiability)
-        if reason:
+        if NOT_IMPLEMENTED in evaluation.text:
+            collected.left_out.append((evaluation.written, "not implemented"))
+            continue
+        if differentiability.outputs is None or differentiability.output_indices is None:
+            reason = "the differentiability of its outputs is not known"
             collected.left_out.append((evaluation.written, reason))
             continue
         spec = _spec_of(len(collected.functions), model, evaluation, differentiability)
@@ -218,14 +221,6 @@ def _derived(model: Model, entry: Entry) -> Iterator[tuple[Evaluation, Different
         for evaluation in evaluations(entry, [of]):
             if evaluation.mode is not Mode.SAVE and evaluation.origin is Origin.FOREACH:
                 yield evaluation, of
-
-
-def _reason_against(evaluation: Evaluation, differentiability: Differentiability) -> str:
-    if NOT_IMPLEMENTED in evaluation.text:
-        return "not implemented"
-    if differentiability.outputs is None or differentiability.output_indices is None:
-        return "the differentiability of its outputs is not known"
-    return ""
 
 
 def _spec_of(number: int, model: Model, evaluation: Evaluation, of: Differentiability) -> FunctionSpec:

@@ -111,12 +111,6 @@ class Referee:
             return True
         return any(corresponds(self._functions[number], of) for number in judged)
 
-    def _is_like(self, one: Failure, another: Failure) -> bool:
-        """Whether two failures are of one kind, in corresponding formulas."""
-        if one.rule != another.rule:
-            return False
-        return corresponds(self._functions[one.function], self._functions[another.function])
-
     def _replaces(self, own: Failure, earlier: Failure) -> bool:
         """Whether a failure concerns the same derivative as an earlier one, of any kind."""
         of, before = self._functions[own.function], self._functions[earlier.function]
@@ -130,7 +124,10 @@ class Referee:
         if failure.number is None or place not in numbers_before:
             # of one kind: both have a message, or both a number
             return any(
-                self._is_like(earlier, failure) and bool(earlier.message) == bool(failure.message) for earlier in before
+                earlier.rule == failure.rule
+                and bool(earlier.message) == bool(failure.message)
+                and corresponds(self._functions[earlier.function], self._functions[failure.function])
+                for earlier in before
             )
         number_before = numbers_before[place]
         if not math.isfinite(number_before) or not math.isfinite(failure.number):

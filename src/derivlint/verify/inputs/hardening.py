@@ -73,7 +73,9 @@ def _variants(
     yield _numbers(point, "small", lambda value: 0.2 + 0.6 * noise(value))
     yield _numbers(point, "signed", lambda value: 2 * noise(value) - 0.9)
     if not follows_strides:
-        yield from _of_shapes(point, noise)
+        if not any(isinstance(value, list) and any(map(_is_table, value)) for value in point.values):
+            yield SamplePoint([squared(value, noise) for value in point.values], "sizes 2")
+        yield _shapes(point, "narrow", lambda value: value[..., :-1] if value.dim() and value.shape[-1] > 1 else value)
     yield from _broadcast(point, broadcasts, noise)
     yield _numbers(point, "tied", lambda value: value if value.is_complex() else (2 * value).round() / 2)
     # singular matrices
@@ -199,12 +201,6 @@ def _broadcast(point: SamplePoint, positions: Collection[int], noise: Change) ->
             if value.shape[0] > 1 and value.dim() > 1:
                 yield _replaced(point, position, value[:1].clone(), "broadcast")
             yield _replaced(point, position, (value + 0.1 * noise(value)).unsqueeze(0), "broadcast")
-
-
-def _of_shapes(point: SamplePoint, noise: Change) -> Iterator[SamplePoint]:
-    if not any(isinstance(value, list) and any(map(_is_table, value)) for value in point.values):
-        yield SamplePoint([squared(value, noise) for value in point.values], "sizes 2")
-    yield _shapes(point, "narrow", lambda value: value[..., :-1] if value.dim() and value.shape[-1] > 1 else value)
 
 
 def _is_table(value: Any) -> bool:
