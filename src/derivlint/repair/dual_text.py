@@ -110,9 +110,6 @@ class TangentText:
             return right if left is None else left
         return self._binary("+", left, right)
 
-    def _opposite(self, condition: Text) -> Text:
-        return self._made("!" + enclosed(condition, UNARY), UNARY)
-
     def _choice(self, condition: Text, then: Text, otherwise: Text) -> Text:
         parts = f"{enclosed(condition, OR)} ? {enclosed(then, OR)} : {enclosed(otherwise, CONDITIONAL)}"
         return self._made(parts, CONDITIONAL)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from itertools import chain
-from typing import Any
 
 from derivlint.analysis.formula_analyses import analyses_of
 from derivlint.analysis.scalar_evaluation import evaluate as of_elements
@@ -101,7 +100,10 @@ def _elements(
     arguments_of = point_arguments(differentiability)
     for kind in kinds:
         for number in range(POINTS):
-            arguments = {name: _scaled(value, scale) for name, value in arguments_of.at(kind, number).items()}
+            arguments = {
+                name: value * scale if type(value) in (float, complex) else value
+                for name, value in arguments_of.at(kind, number).items()
+            }
             try:
                 if reference is not None:
                     outputs = dict(zip(signature.outputs, reference.outputs(arguments), strict=False))
@@ -123,10 +125,6 @@ def _elements(
             yield _differs(*values)
 
 
-def _scaled(value: Any, scale: float) -> Any:
-    return value * scale if type(value) in (float, complex) else value
-
-
 def _tensors(differentiability: Differentiability, first: TypedFormula, second: TypedFormula) -> Iterator[bool]:
     evaluators = [of_tensors.compile_formula(formula) for formula in (first, second)]
     operator = operator_of(differentiability)
@@ -145,15 +143,12 @@ def _tensors(differentiability: Differentiability, first: TypedFormula, second: 
                 if first.is_backward and len(first.written.names) == 1:
                     # the engine sums a gradient up to the sizes of its argument
                     like_own = arguments.get(first.written.names[0].text)
-                    values = [_summed(value, like_own) for value in values]
+                    if isinstance(like_own, SmallTensor):
+                        sizes = tuple(like_own.sizes)
+                        values = [sum_to(item, sizes) if isinstance(item, SmallTensor) else item for item in values]
             except (UnknownValueError, *FAILURES):
                 continue
             yield _differs(*values)
-
-
-def _summed(value: Any, like: Any) -> Any:
-    are_tensors = isinstance(value, SmallTensor) and isinstance(like, SmallTensor)
-    return sum_to(value, tuple(like.sizes)) if are_tensors else value
 
 
 def _differs(one: object, two: object) -> bool:

@@ -164,7 +164,8 @@ class Judge:
             wrong = [
                 item
                 for item in findings
-                if item.severity is not Severity.INFO and (item in new or _is_own(item, target))
+                if item.severity is not Severity.INFO
+                and (item in new or (item.dispatch, item.key) == (target.body.key, target.key))
             ]
             if wrong:
                 return LEAST_DISTANCE * len(wrong)
@@ -211,10 +212,6 @@ def _relative_error(wrong: Disagreement) -> float:
     """The difference from the right value, from nearly 0 to 1."""
     error = abs(wrong.expected - wrong.actual)
     return max(LEAST_DISTANCE, float(error / (error + abs(wrong.expected))))
-
-
-def _is_own(finding: Diagnostic, target: Target) -> bool:
-    return finding.key == target.key and finding.dispatch == target.body.key
 
 
 def _is_judged_like(judged: JudgedFormula, before: JudgedFormula | None) -> bool:

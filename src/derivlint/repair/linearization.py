@@ -219,7 +219,8 @@ class _Linearization(Analysis[DualText], TangentText):
             if remaining is None:
                 assert error is not None
                 raise error
-            return self._refusing(condition if then is None else self._opposite(condition), remaining)
+            opposite = self._made("!" + enclosed(condition, UNARY), UNARY)
+            return self._refusing(condition if then is None else opposite, remaining)
         return self._chosen(condition, then, otherwise)
 
     def _refusing(self, condition: Text, value: DualText) -> DualText:
@@ -563,7 +564,10 @@ class _Substitution(_Linearization):
             if name == "toDouble" and arguments[0].is_number:
                 return arguments[0]
             if name in _CONJUGATES:
-                return arguments[0] if arguments[0].is_plain else self._conj(arguments[0])
+                if arguments[0].is_plain:
+                    return arguments[0]
+                assert arguments[0].primal is not None
+                return DualText(self._conjugate(arguments[0].primal))
             texts = self._written(name, arguments, is_method=is_method)
             if is_method and name in _METADATA:
                 return self._metadata(name, arguments)
@@ -597,10 +601,6 @@ class _Substitution(_Linearization):
             return argument
         text = self._zeros(argument.primal) if argument.tangent == ZERO else argument.tangent
         return DualText(text)
-
-    def _conj(self, value: DualText) -> DualText:
-        assert value.primal is not None
-        return DualText(self._conjugate(value.primal))
 
     def _conjugate(self, text: Text) -> Text:
         if not self._linearizer.is_complex:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from itertools import pairwise
 
 from derivlint.cpp.naming import NAMESPACES
-from derivlint.formula import Edit, Token, apply_edits, parse_formula, tokens
+from derivlint.formula import Edit, apply_edits, parse_formula, tokens
 from derivlint.formula.vocabulary import TRIVIA
 from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula
@@ -32,7 +32,7 @@ def _changes(text: str, names: Collection[str]) -> Iterator[Change]:
     in_namespace = {name.start for namespace, name in pairwise(parts) if namespace.text in NAMESPACES}
     for token in parts:
         yield Change(Slip.TOKEN, Edit(token.start, token.end, ""), f"{quoted(token.text)} is superfluous")
-        if _is_word(token):
+        if token.text[:1].isalnum() or token.text[:1] in "_\"'":
             for name in (*names, *map(str, range(4))):
                 if token.text.endswith(name) and token.text != name:
                     place = token.end - len(name)
@@ -49,16 +49,7 @@ def _changes(text: str, names: Collection[str]) -> Iterator[Change]:
                 continue
             is_joint = mark in ("_", ".", "::")
             end = right.start if is_joint else left.end
-            yield Change(
-                Slip.TOKEN, Edit(left.end, end, mark if is_joint else _spaced(mark)), f"{quoted(mark)} is missing"
-            )
+            inserted = f" {mark}" if mark in "*-+/" else mark
+            yield Change(Slip.TOKEN, Edit(left.end, end, inserted), f"{quoted(mark)} is missing")
     yield Change(Slip.TOKEN, Edit(len(text), len(text), ")"), '")" is missing', AT_END)
     yield Change(Slip.TOKEN, Edit(0, 0, "("), '"(" is missing')
-
-
-def _is_word(token: Token) -> bool:
-    return token.text[:1].isalnum() or token.text[:1] in "_\"'"
-
-
-def _spaced(mark: str) -> str:
-    return f" {mark}" if mark in "*-+/" else mark

@@ -77,8 +77,11 @@ class TreeChanges:
                     yield from self._of_name(node)
                 case Number():
                     yield from self._of_number(node)
-                case Index():
-                    yield from self._of_index(node)
+                case Index() if self._of(node.object) == GRADS:
+                    for name in self._tensors:
+                        cause = f"{quoted(name)} is meant, not {quoted(self._of(node))}"
+                        weight = 8 if name in self._seeds else 1
+                        yield Change(Slip.INDEX, Edit(node.start, node.end, name), cause, weight)
                 case Unary():
                     yield self._dropped(Slip.SIGN, node, node.operand, f'"{node.op}" is superfluous')
                 case Binary():
@@ -209,12 +212,6 @@ class TreeChanges:
                 slip = Slip.INDEX if is_index else Slip.CONSTANT
                 yield Change(slip, Edit(node.start, node.end, value), cause, weight)
 
-    def _of_index(self, node: Index) -> Iterator[Change]:
-        if self._of(node.object) == GRADS:
-            for name in self._tensors:
-                cause = f"{quoted(name)} is meant, not {quoted(self._of(node))}"
-                yield Change(Slip.INDEX, Edit(node.start, node.end, name), cause, 8 if name in self._seeds else 1)
-
     def _of_binary(self, node: Binary) -> Iterator[Change]:
         for group, slip in ((_COMPARISONS, Slip.COMPARISON), (_ARITHMETIC, Slip.OPERATOR)):
             if node.op in group:
@@ -255,7 +252,11 @@ class TreeChanges:
             declared = (*self._library.function_names(HELPERS), *self._library.function_names(ATEN))
             similar = self._similar(part.identifier, len(node.args))
             yield from self._names_for(part.identifier, part.start, declared, (*siblings(part.identifier), *similar))
-            yield from self._method_of(part.identifier, part.start)
+            for variable in self._types:
+                if part.identifier.startswith(variable) and part.identifier != variable:
+                    # "selfsin" as "self.sin"
+                    end = part.start + len(variable)
+                    yield Change(Slip.SPELLING, Edit(end, end, "."), '"." is missing')
             # of "at::native::f" the first part
             end = callee.parts[1].start if len(callee.parts) > 1 else callee.start
             written = self._text[callee.start : end]
@@ -275,13 +276,6 @@ class TreeChanges:
         for replacement in similar:
             cause = f"{quoted(replacement)} is meant, not {quoted(name)}"
             yield Change(slip, Edit(start, start + len(name), replacement), cause)
-
-    def _method_of(self, name: str, start: int) -> Iterator[Change]:
-        """``selfsin`` as ``self.sin``."""
-        for variable in self._types:
-            if name.startswith(variable) and name != variable:
-                end = start + len(variable)
-                yield Change(Slip.SPELLING, Edit(end, end, "."), '"." is missing')
 
     def _of_arguments(self, node: Call) -> Iterator[Change]:
         arguments = node.args
