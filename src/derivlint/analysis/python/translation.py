@@ -142,7 +142,11 @@ def python_slips(model: Model, formula: DerivativeFormula) -> tuple[PythonSlip, 
     text = formula.text
     if text is None or not formula.is_expression or len(text) > MAX_LENGTH or not model.layout.cpp:
         return ()
-    certain = not formula.parsed.problems and not undeclared_names(formula) and not _is_refused(model, formula)
+    certain = (
+        not formula.parsed.problems
+        and not undeclared_names(formula)
+        and not any(problem.written is formula for problem in model.type_problems(formula.entry))
+    )
     flags = _flags(formula)
     if not _may_be_python(text, certain and not flags):
         return ()
@@ -170,10 +174,6 @@ def _flags(formula: DerivativeFormula) -> frozenset[str]:
     read = {node.operand for node in nodes if isinstance(node, Unary) and node.op == "*"}
     read |= {node.object for node in nodes if isinstance(node, Member) and node.name.startswith("value")}
     return frozenset(flags - {node.simple for node in read if isinstance(node, Name)})
-
-
-def _is_refused(model: Model, formula: DerivativeFormula) -> bool:
-    return any(item.written is formula for item in model.type_problems(formula.entry))
 
 
 def _may_be_python(text: str, compiles: bool) -> bool:

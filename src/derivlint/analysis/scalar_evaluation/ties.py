@@ -59,7 +59,10 @@ def wrong_shares(
     backward = [check for check in checks if check.formula.is_backward]
     forward = [check for check in checks if not check.formula.is_backward]
     plain = arguments_at(differentiability.function, signature.inputs, NumberKind.REAL, 0)
-    for values in _ties(base, len(signature.inputs)):
+    ties = [(TIE,) * len(signature.inputs)]
+    if base in IGNORING_NAN:
+        ties += [(TIE, math.nan), (math.nan, TIE)]
+    for values in ties:
         arguments = {**plain, **dict(zip(signature.inputs, values, strict=True))}
         outputs = dict.fromkeys(signature.outputs, next(value for value in values if not math.isnan(value)))
         for group, add_up in ((backward, _backward_total), (forward, _forward_total)):
@@ -70,13 +73,6 @@ def wrong_shares(
             if differ(1.0, total):
                 yield WrongShares(tuple(check.formula for check in group), signature.inputs, values, total)
                 return
-
-
-def _ties(base: str, count: int) -> Iterator[tuple[float, ...]]:
-    yield (TIE,) * count
-    if base in IGNORING_NAN:
-        yield (TIE, math.nan)
-        yield (math.nan, TIE)
 
 
 def _backward_total(
