@@ -137,15 +137,10 @@ def _lacks_tangent(formula: DerivativeFormula) -> bool:
     proper = formula.parsed.tree is not None and all(
         resolved.output is not None and resolved.output.has_tangent for _, resolved in formula.resolved_names
     )
-    return (
-        proper and not undeclared_names(formula) and not base_name_uses(formula) and not _uses_overwritten_self(formula)
-    )
-
-
-def _uses_overwritten_self(formula: DerivativeFormula) -> bool:
-    """Whether the formula of an in-place operator uses ``self_p``, which another rule reports."""
     function = formula.entry.function
-    return function is not None and function.is_inplace and mentions(formula.parsed, SELF_PRIMAL)
+    # another rule reports "self_p" of an in-place operator
+    overwrites_self = function is not None and function.is_inplace and mentions(formula.parsed, SELF_PRIMAL)
+    return proper and not overwrites_self and not undeclared_names(formula) and not base_name_uses(formula)
 
 
 def _finding(formula: DerivativeFormula, body: DispatchBody) -> Finding:

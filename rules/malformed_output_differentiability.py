@@ -124,11 +124,6 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             yield _strings(entry, problem.node)
 
 
-def _is_boolean_text(node: YamlNode) -> bool:
-    """Whether a string is meant as a boolean."""
-    return isinstance(node, Scalar) and node.kind == "str" and node.value.lower() in ("true", "false")
-
-
 def _wrong_type(entry: Entry, problem: FormProblem) -> Finding:
     node = problem.node
     declared = entry.output_differentiability
@@ -164,7 +159,7 @@ def _string(entry: Entry, node: YamlNode) -> Finding:
 def _strings(entry: Entry, node: YamlNode) -> Finding:
     assert isinstance(node, Sequence)
     strings = [item for item in node.items if isinstance(item, Scalar) and item.kind == "str"]
-    if all(_is_boolean_text(item) for item in strings):
+    if all(item.value.lower() in ("true", "false") for item in strings):
         edits = tuple(TextEdit(entry.place(item), item.value.capitalize()) for item in strings)
         reason = "which are not booleans" if len(strings) > 1 else "which is not a boolean"
         message = f"output_differentiability has {counted(len(strings), 'string')}, {reason}"

@@ -33,7 +33,6 @@ import math
 from collections.abc import Iterator
 
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
-from derivlint.analysis.scalar_evaluation.ties import WrongShares
 from derivlint.lint import AnalysisDepth, Finding, Invalid, Related, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import SLIP, UNCOMPILED, WRONG_DEGREE
 from derivlint.lint.judging import judges
@@ -103,16 +102,12 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for item in judgement_of(model, entry).shares:
         first = item.formulas[0]
         kind = "gradients" if first.is_backward else "tangents"
+        nan = [name for name, value in zip(item.names, item.values, strict=True) if math.isnan(value)]
+        where = f"where {quoted(nan[0])} is NaN" if nan else "where they are equal"
         yield Finding(
             first.span_of(first.tree),
-            f"{_where(item)}, the {kind} of {quoted_list(item.names)} add up to {number(item.total)} times that of the "
-            "output",
+            f"{where}, the {kind} of {quoted_list(item.names)} add up to {number(item.total)} times that of the output",
             help="the gradients of all arguments must sum to that of the output",
             related=tuple(Related("another share", formula.span_of(formula.tree)) for formula in item.formulas[1:]),
             at=first.written,
         )
-
-
-def _where(item: WrongShares) -> str:
-    nan = [name for name, value in zip(item.names, item.values, strict=True) if math.isnan(value)]
-    return f"where {quoted(nan[0])} is NaN" if nan else "where they are equal"
