@@ -47,7 +47,13 @@ def main() -> None:
     import gc
 
     gc.disable()
-    _watch_signals()
+    import signal
+
+    # SIGTERM as SIGINT: what was started is ended, and what was begun is cleared up
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # in background jobs an interrupt is ignored, and stays so
+        if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+            signal.signal(number, _interrupt)
     try:
         from derivlint.cli.main import run
         from derivlint.cli.shared.terminal import watch_streams
@@ -62,16 +68,6 @@ def main() -> None:
     # else the interpreter looks for garbage once more when it ends, switched off or not: a fifth of the time
     gc.freeze()
     _leave(status)
-
-
-def _watch_signals() -> None:
-    """Have SIGTERM handled as SIGINT is: what was started is ended, and what was begun is cleared up."""
-    import signal
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        # in background jobs an interrupt is ignored, and stays so
-        if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
-            signal.signal(number, _interrupt)
 
 
 def _interrupt(number: int, frame: object) -> None:

@@ -30,7 +30,7 @@ from derivlint.schema.native_function import DEFAULT_NAMESPACE as ATEN
 from derivlint.source import SourceError, SourceFile
 
 if TYPE_CHECKING:
-    from derivlint.emit.emission import Authors, Emission, Helpers
+    from derivlint.emit.emission import Authors, Emission
     from derivlint.emit.python.module import PythonModule
     from derivlint.model import Model
     from derivlint.schema import NativeFunction
@@ -188,13 +188,15 @@ def cpp_code(loaded: Loaded, operators: tuple[str, ...] | None, options: CppOpti
     Raises:
         InputError: the options are invalid, or no requested operator can be emitted.
     """
-    from derivlint.emit.emission import EmissionMode, emission
+    from derivlint.emit.emission import EmissionMode, Helpers, emission
     from derivlint.emit.own_operators import undifferentiable_reason
     from derivlint.runtime.shipped import shipped_nodes
 
     model = loaded.model
     with emission_errors():
-        helpers = _helpers(options)
+        if options.helpers is not None and options.in_tree:
+            raise InputError("--helpers needs --mode extension")
+        helpers = Helpers.read(options.helpers) if options.helpers is not None else None
         left_out: dict[str, str] = {}
         if not options.in_tree:
             # a build of PyTorch needs all kernels, and torchgen copies formulas without parsing them
@@ -287,16 +289,6 @@ def _authors(headers: Iterable[Path], sources: Iterable[Path], out: Path) -> Aut
     own = (path for path in headers if path.name != FUNCTIONS_MANUAL)
     authors = Authors(tuple(map(place, own)), tuple(map(place, sources)))
     return authors if authors.headers or authors.sources else None
-
-
-def _helpers(options: CppOptions) -> Helpers | None:
-    from derivlint.emit.emission import Helpers
-
-    if options.helpers is None:
-        return None
-    if options.in_tree:
-        raise InputError("--helpers needs --mode extension")
-    return Helpers.read(options.helpers)
 
 
 # ---- Python

@@ -138,7 +138,8 @@ class Printer:
             passed.pop()
         operands = [self._texts[value] for _, value in passed]
         rest = function.schema.arguments.flat_non_out[len(passed) :]
-        if rest and passed and _is_absent(passed[-1][1]):
+        last = passed[-1][1].node if passed else None
+        if rest and last is not None and last.kind == CONSTANT and last.attributes.get("value") is None:
             # an absent value alone could be ambiguous between overloads
             operands.append(_constant(default_of(rest[0])))
         if base == "neg" and len(operands) == 1:
@@ -203,10 +204,6 @@ def _is_default(argument: Argument, value: GraphValue) -> bool:
         return False
     item = item_of(value)
     return not isinstance(item, GraphValue) and item == default_of(argument)
-
-
-def _is_absent(value: GraphValue) -> bool:
-    return value.node is not None and value.node.kind == CONSTANT and value.node.attributes.get("value") is None
 
 
 def _has_symint(function: NativeFunction) -> bool:

@@ -89,15 +89,6 @@ def _registered(tree: ast.Module) -> Iterator[str]:
     for statement in tree.body:
         call = statement.value if isinstance(statement, ast.Expr) else None
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == _REGISTER and call.args:
-            name = _dotted(call.args[0])
+            name = ast.unparse(call.args[0]) if isinstance(call.args[0], ast.Attribute) else ""
             if name.startswith(_OPERATOR_PREFIX):
                 yield name.removeprefix(_OPERATOR_PREFIX).removesuffix(_WITHOUT_OVERLOAD)
-
-
-def _dotted(node: ast.expr) -> str:
-    """The text of ``a.b.c``; empty for other expressions."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join(reversed([*parts, node.id])) if isinstance(node, ast.Name) else ""

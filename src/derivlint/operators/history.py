@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,10 @@ def read_history(data: bytes, version: str) -> dict[str, Any]:
         }
         for since, until, (path, value) in content["facts"]:
             if _is_in(number, since, until):
-                _put(index, path, value)
+                place = index
+                for name in path[:-1]:
+                    place = place.setdefault(name, {})
+                place[path[-1]] = value
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, zlib.error) as error:
         raise IndexFormatError("not a file of releases") from error
     return index
@@ -55,13 +58,6 @@ def read_history(data: bytes, version: str) -> dict[str, Any]:
 
 def _is_in(number: int, since: int, until: int | None) -> bool:
     return since <= number and (until is None or number < until)
-
-
-def _put(index: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    place = index
-    for name in path[:-1]:
-        place = place.setdefault(name, {})
-    place[path[-1]] = value
 
 
 @cache

@@ -62,7 +62,11 @@ class Family:
         self.view_groups: list[tuple[int, ViewGroup]] = []
         self._view_group_of: dict[int, ViewGroup] = {}
         self._signature_groups: dict[tuple[str, str], list[NativeFunction]] = {}
-        for members in _by_view_signature(self.functions):
+        by_view_signature: dict[tuple[str, str], list[NativeFunction]] = {}
+        for function in self.functions:
+            key = (function.namespace, function.schema.view_signature_key)
+            by_view_signature.setdefault(key, []).append(function)
+        for members in by_view_signature.values():
             first = positions.get(id(members[0]), len(positions))
             group, rest = _view_group(members)
             ordered: Iterable[NativeFunction] = rest
@@ -119,14 +123,6 @@ def _generate(written: Sequence[tuple[int, NativeFunction]]) -> list[tuple[tuple
         for position, group in groups.values()
         for place, function in enumerate(generated_variants(group))
     ]
-
-
-def _by_view_signature(functions: Iterable[NativeFunction]) -> list[list[NativeFunction]]:
-    groups: dict[tuple[str, str], list[NativeFunction]] = {}
-    for function in functions:
-        key = (function.namespace, function.schema.view_signature_key)
-        groups.setdefault(key, []).append(function)
-    return list(groups.values())
 
 
 def _view_group(members: list[NativeFunction]) -> tuple[ViewGroup | None, list[NativeFunction]]:

@@ -72,7 +72,10 @@ _SUSPECTS = frozenset({BAD, UNCLOSED_STRING, UNCLOSED_COMMENT, "LINE_COMMENT", "
 def lexical_problem(text: str, everything: list[Token], significant: list[Token]) -> SyntaxProblem | None:
     """The first problem that a single token shows, or None; a trailing semicolon comes last."""
     if not significant:
-        return _empty(text, everything)
+        comment = next((token for token in everything if token.type in ("COMMENT", "LINE_COMMENT")), None)
+        if comment is None:
+            return SyntaxProblem(SyntaxProblemKind.EMPTY, "the formula is empty", 0, len(text))
+        return SyntaxProblem(SyntaxProblemKind.EMPTY, "the formula is only a comment", comment.start, comment.end)
     for token in everything:
         if token.type in _SUSPECTS:
             problem = _suspect(text, token)
@@ -86,13 +89,6 @@ def lexical_problem(text: str, everything: list[Token], significant: list[Token]
         message = 'a formula is an expression, it does not end with ";"'
         return SyntaxProblem(SyntaxProblemKind.TRAILING_SEMICOLON, message, start, end, 'remove the ";"')
     return None
-
-
-def _empty(text: str, everything: list[Token]) -> SyntaxProblem:
-    comment = next((token for token in everything if token.type in ("COMMENT", "LINE_COMMENT")), None)
-    if comment is None:
-        return SyntaxProblem(SyntaxProblemKind.EMPTY, "the formula is empty", 0, len(text))
-    return SyntaxProblem(SyntaxProblemKind.EMPTY, "the formula is only a comment", comment.start, comment.end)
 
 
 def _suspect(text: str, token: Token) -> SyntaxProblem | None:
@@ -194,20 +190,16 @@ def suspicious_problem(text: str, tokens: list[Token], tree: Expr) -> SyntaxProb
         elif before == "TEMPLATE_CLOSE":
             look = look or kind not in ("LBRACE", "SCOPE", "TEMPLATE_CLOSE")
         elif kind == "BINARY" and token.text == "<" and previous.text in _ALWAYS_TEMPLATES:
-            name = _name_before(tokens, index)
+            start = index - 1
+            while start > 1 and tokens[start - 1].type == "SCOPE" and tokens[start - 2].type == "IDENT":
+                start -= 2
+            name = "".join(token.text for token in tokens[start:index])
             if "::" in name or name in _CASTS:
                 message = f'the template arguments of "{name}" are never closed'
                 return SyntaxProblem(SyntaxProblemKind.UNCLOSED_BRACKET, message, token.start, token.end, 'add ">"')
         before = kind
         previous = token
     return _in_tree(text, tokens, tree) if look else None
-
-
-def _name_before(tokens: list[Token], index: int) -> str:
-    start = index - 1
-    while start > 1 and tokens[start - 1].type == "SCOPE" and tokens[start - 2].type == "IDENT":
-        start -= 2
-    return "".join(token.text for token in tokens[start:index])
 
 
 def _in_tree(text: str, tokens: list[Token], tree: Expr) -> SyntaxProblem | None:
@@ -227,17 +219,13 @@ def _in_tree(text: str, tokens: list[Token], tree: Expr) -> SyntaxProblem | None
                 return SyntaxProblem(SyntaxProblemKind.MISSING_OPERAND, message, node.start, node.end, 'add "()"')
         elif isinstance(node, Binary) and node.op == ",":
             message = '"," discards the value before it: these parentheses are not a call'
-            first = _first_comma(node)
+            while isinstance(node.left, Binary) and node.left.op == ",":
+                node = node.left
             cure = "write the function before the parentheses, or remove the value"
-            return SyntaxProblem(SyntaxProblemKind.COMMA_OPERATOR, message, first, first + 1, cure)
+            place = (node.op_start, node.op_start + 1)
+            return SyntaxProblem(SyntaxProblemKind.COMMA_OPERATOR, message, *place, cure)
         stack.extend(child for child in reversed(children) if not isinstance(child, TypeName))
     return None
-
-
-def _first_comma(node: Binary) -> int:
-    while isinstance(node.left, Binary) and node.left.op == ",":
-        node = node.left
-    return node.op_start
 
 
 def _missing_operator(tokens: list[Token], called: Node) -> SyntaxProblem:

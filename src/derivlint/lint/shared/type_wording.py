@@ -235,12 +235,6 @@ def _operands_cure(problem: TypeProblem) -> str | None:
     return "convert one operand" if len(problem.actual) == 2 else "convert the operand"
 
 
-def _condition_cure(problem: TypeProblem) -> str | None:
-    if "Tensor" not in problem.actual[0].text:
-        return 'compare the value, as in "x != 0"'
-    return 'test ".defined()" of a tensor that may be undefined; choose by elements with "at::where"'
-
-
 def _result_cure(problem: TypeProblem) -> str | None:
     actual, expected = problem.actual[0], problem.expected[0] if problem.expected else UNKNOWN
     if actual is VOID:
@@ -276,7 +270,11 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
     TypeProblemKind.ARGUMENT_COUNT: lambda p: signatures(p.candidates),
     TypeProblemKind.ARGUMENT_TYPE: _argument_cure,
     TypeProblemKind.OPERANDS: _operands_cure,
-    TypeProblemKind.CONDITION: _condition_cure,
+    TypeProblemKind.CONDITION: lambda p: (
+        'test ".defined()" of a tensor that may be undefined; choose by elements with "at::where"'
+        if "Tensor" in p.actual[0].text
+        else 'compare the value, as in "x != 0"'
+    ),
     TypeProblemKind.NO_OVERLOAD: lambda p: signatures(p.candidates),
     TypeProblemKind.AMBIGUOUS_CALL: lambda p: signatures(p.candidates),
     TypeProblemKind.MISSING_SYMINT: lambda p: f"call {quoted(p.alternative or '')}",

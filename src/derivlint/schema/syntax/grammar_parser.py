@@ -228,7 +228,8 @@ def _type(tree: Node, text: str) -> tuple[Type, Annotation | None]:
     count = 0
     for part in cast("list[Node]", rest):
         if part.data == "annotation":
-            annotation = _annotation(part)
+            before, write, after = cast("tuple[Node, Token | None, Node | None]", part.children)
+            annotation = Annotation(_alias_set(before), write is not None, () if after is None else _alias_set(after))
             continue
         if part.data == "generic":
             if base in KNOWN_BASE_TYPES:
@@ -253,11 +254,6 @@ def _suffix(tree: Node) -> str:
     if _SIZE.fullmatch(size) is None:
         raise SchemaError(f"{quoted(size)} is not a list size, which is a whole number", _start(size), _end(size))
     return f"[{int(size)}]"
-
-
-def _annotation(tree: Node) -> Annotation:
-    before, write, after = cast("tuple[Node, Token | None, Node | None]", tree.children)
-    return Annotation(_alias_set(before), write is not None, () if after is None else _alias_set(after))
 
 
 def _alias_set(tree: Node) -> tuple[str, ...]:
