@@ -19,7 +19,7 @@ from derivlint.graph.types import GraphError
 from derivlint.lint import Diagnostic, Rule
 from derivlint.model import Model
 from derivlint.project.check import check_source
-from derivlint.project.errors import InputError
+from derivlint.project.errors import InputError, user_errors
 from derivlint.project.headers import merged
 from derivlint.project.settings import Settings
 from derivlint.schema import NativeFunctions, parse_schema, read_native_functions
@@ -147,10 +147,8 @@ def numbers(request: OperatorRequest, model: Model) -> str:
     signature = signature_of(_schema(request, model.natives), request.non_differentiable)
     entries = Entries(model)
     graph = Deriver(entries).graph(request.forward, signature.arguments)
-    try:
+    with user_errors(GraphError):
         comparison = compare(graph, entries, [argument.name for argument in signature.inputs], 2)
-    except GraphError as error:
-        raise InputError(str(error)) from error
     return comparison.removeprefix("# ")
 
 

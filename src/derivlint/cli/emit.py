@@ -20,7 +20,7 @@ from derivlint.cli.shared.loading import (
 from derivlint.cli.shared.options import EXISTING, emission_options, source_options
 from derivlint.cli.shared.terminal import CLEAN, FINDINGS, show_progress, warn, write
 from derivlint.lint.wording import counted
-from derivlint.project.errors import InputError
+from derivlint.project.errors import InputError, user_errors
 from derivlint.project.loading import require_names
 from derivlint.project.untrusted import VARIABLE, is_requested
 from derivlint.source import visible
@@ -199,9 +199,8 @@ def _compile_check(model: Model, out: Path, compiler: str | None, color: str) ->
     from derivlint.runtime.syntax import syntax_errors
 
     try:
-        refused = syntax_errors(out.resolve(), compiler=compiler, progress=show_progress)
-    except BuildError as error:
-        raise InputError(str(error)) from error
+        with user_errors(BuildError):
+            refused = syntax_errors(out.resolve(), compiler=compiler, progress=show_progress)
     finally:
         show_progress("")
     messages = messages_of(model, [item.output for item in refused])

@@ -19,7 +19,7 @@ from derivlint.project.errors import InputError, NothingFoundError
 from derivlint.project.files import read_source
 from derivlint.project.operators import LoadedOperators, Operators, load_operators, operators_for, resolve_release
 from derivlint.project.settings import SettingsOfFiles
-from derivlint.source import SourceError, SourceFile, read_input
+from derivlint.source import SourceFile, read_input
 
 if TYPE_CHECKING:
     from derivlint.project.git import Revision
@@ -94,7 +94,7 @@ def _versions(arguments: tuple[str, ...], lookup: SettingsOfFiles, scratch: Path
         load = cache(load_operators)
         versions = []
         for path in inputs.files:
-            source = _read(path)
+            source = read_source(path, None)
             settings = inputs.settings[path]
             operators = load(resolve_release(operators_for(inputs.folders[path], settings), source, load))
             versions.append(_version(path, source, operators, inputs, path))
@@ -123,7 +123,7 @@ def _since(name: str, inputs: ResolvedInputs, scratch: Path) -> tuple[Version, V
     (path,) = inputs.files
     settings = inputs.settings[path]
     revision = Revision(name, Path(path).resolve().parent)
-    source = _read(path)
+    source = read_source(path, None)
     then = revision.text_of(Path(path))
     earlier = SourceFile.from_bytes(source.path, then if then is not None else NOTHING.encode())
     load = cache(load_operators)
@@ -154,10 +154,3 @@ def _version(label: str, source: SourceFile, operators: LoadedOperators, inputs:
     from derivlint.review import Version
 
     return Version(label, source, operators, inputs.settings[path])
-
-
-def _read(path: str) -> SourceFile:
-    try:
-        return read_source(path, None)
-    except SourceError as error:
-        raise InputError(str(error)) from error

@@ -12,7 +12,7 @@ from derivlint.cli.shared.help import GroupedCommand
 from derivlint.cli.shared.loading import load_model
 from derivlint.cli.shared.options import source_options
 from derivlint.cli.shared.terminal import warn, write
-from derivlint.project.errors import InputError
+from derivlint.project.errors import InputError, user_errors
 from derivlint.project.loading import require_names
 
 if TYPE_CHECKING:
@@ -32,10 +32,8 @@ def show(
     from derivlint.emit.release import UnsupportedRelease
 
     model = load_model(paths, stdin_filename, no_config, **setting_options).model
-    try:
+    with user_errors(UnsupportedRelease):
         pieces = list(listing(model, operator))
-    except UnsupportedRelease as error:
-        raise InputError(str(error)) from error
     if not pieces:
         raise InputError(f'no code for "{operator}": no entry applies to this operator')
     write("\n\n".join(pieces) + "\n")

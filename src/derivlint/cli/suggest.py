@@ -26,7 +26,7 @@ from derivlint.cli.shared.terminal import (
     write_lines,
 )
 from derivlint.lint.wording import counted
-from derivlint.project.errors import InputError
+from derivlint.project.errors import user_errors
 from derivlint.project.files import STDIN
 from derivlint.project.operators import INSTALLED
 
@@ -158,10 +158,8 @@ def _run(
     from derivlint.verify.unchecked import VerifyError
 
     options = RunOptions(QUICK, jobs=processors(), compiler=compiler)
-    try:
+    with user_errors(VerifyError):
         return tuple(run_suggestions(loaded.model, suggestions, options, progress))
-    except VerifyError as error:
-        raise InputError(str(error)) from error
 
 
 def _apply(loaded: Loaded, suggestions: Sequence[Suggestion], writes: bool) -> None:

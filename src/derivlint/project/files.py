@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from derivlint.operators.book import BOOK_OF_DERIVATIVES
-from derivlint.project.errors import InputError, NothingFoundError
+from derivlint.project.errors import InputError, NothingFoundError, user_errors
 from derivlint.project.globs import expanded
 from derivlint.project.operator_files import NATIVE_FUNCTIONS, TAGS_NAME, declares_operators
 from derivlint.project.operators import INSTALLED, installed
@@ -206,15 +206,16 @@ def read_source(path: str, stdin_filename: str | None) -> SourceFile:
     """Read a derivatives file, or standard input for ``-``.
 
     Raises:
-        SourceError: the file cannot be read.
+        InputError: the file cannot be read.
     """
     if path != STDIN:
-        return SourceFile.read(path)
+        with user_errors(SourceError):
+            return SourceFile.read(path)
     if sys.stdin is None:
-        raise SourceError("cannot read standard input: it is closed")
+        raise InputError("cannot read standard input: it is closed")
     data = sys.stdin.buffer.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise SourceError(f"cannot read standard input: it is larger than {MAX_BYTES // 2**20} MiB")
+        raise InputError(f"cannot read standard input: it is larger than {MAX_BYTES // 2**20} MiB")
     return SourceFile.from_bytes(stdin_filename or "<stdin>", data)
 
 

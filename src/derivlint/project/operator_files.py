@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from derivlint.project.errors import InputError
+from derivlint.project.errors import user_errors
 from derivlint.source import SourceError, read_bytes
 
 TAGS_NAME = "tags.yaml"
@@ -49,10 +49,8 @@ def is_complete_file(path: Path) -> bool:
     """
     if path.absolute().parts[-len(NATIVE_FUNCTIONS.parts) :] == NATIVE_FUNCTIONS.parts:
         return True
-    try:
+    with user_errors(SourceError):
         data = read_bytes(path, str(path))
-    except SourceError as error:
-        raise InputError(str(error)) from error
     return data.count(b"- func:") >= MIN_COMPLETE
 
 

@@ -16,7 +16,7 @@ from derivlint.formats import Report
 from derivlint.lint import Diagnostic, Rule
 from derivlint.lint.fixing import fixable
 from derivlint.lint.wording import counted
-from derivlint.project.errors import InputError
+from derivlint.project.errors import writing
 from derivlint.project.files import STDIN
 from derivlint.project.filtering.findings import FindingFilter
 from derivlint.project.fixing import FixedFile, checker_of, fix_source, repair_of
@@ -148,10 +148,8 @@ def write_fixed(path: str, source: SourceFile, text: str) -> None:
     Raises:
         InputError: the file cannot be written, or was changed since it was read.
     """
-    try:
+    with writing(source.path):
         write_file(Path(path), text.encode("utf-8"), expected=source.text.encode("utf-8"))
-    except OSError as error:
-        raise InputError(f'cannot write "{source.path}": {error.strerror or error}') from error
 
 
 def unified_diff(path: str, before: str, after: str) -> Iterator[str]:

@@ -27,7 +27,7 @@ from derivlint.lint import INTERNAL_ERROR, Confidence, Diagnostic, Severity
 from derivlint.lint.wording import counted, did_you_mean
 from derivlint.project.caching.cache import cache_folder
 from derivlint.project.caching.result_cache import cache_entry_of, store_findings, stored_findings
-from derivlint.project.errors import InputError
+from derivlint.project.errors import InputError, user_errors
 from derivlint.project.files import read_source
 from derivlint.project.filtering.findings import FilteredFindings, filter_findings
 from derivlint.project.operators import LoadedOperators, load_operators, operators_for, problem_text, resolve_release
@@ -96,7 +96,7 @@ class Run:
         try:
             source = read_source(path, self._stdin_filename)
             operators = operators_for(folder, settings)
-        except (SourceError, InputError) as error:
+        except InputError as error:
             self._unreadable = True
             self._warn_once(str(error))
             return
@@ -276,11 +276,10 @@ class Run:
                 (item.entry, item.dispatch, item.key) for item in diagnostics if item.severity is Severity.ERROR
             }
             try:
-                return compiler_diagnostics(
-                    model, toolchain, reported, includes=settings.headers, progress=show_progress
-                )
-            except CompilerError as error:
-                raise InputError(str(error)) from error
+                with user_errors(CompilerError):
+                    return compiler_diagnostics(
+                        model, toolchain, reported, includes=settings.headers, progress=show_progress
+                    )
             finally:
                 show_progress("")
 
@@ -337,10 +336,8 @@ def require_toolchain(name: str) -> Toolchain:
     """
     from derivlint.compiler.gxx import CompilerError, find_toolchain
 
-    try:
+    with user_errors(CompilerError):
         return find_toolchain(name)
-    except CompilerError as error:
-        raise InputError(str(error)) from error
 
 
 def cache_is_foreign(folder: Path) -> bool:

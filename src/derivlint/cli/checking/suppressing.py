@@ -13,7 +13,6 @@ from derivlint.project.files import STDIN
 from derivlint.project.filtering.findings import FindingFilter
 from derivlint.project.operators import INSTALLED, Operators
 from derivlint.project.settings import Settings
-from derivlint.source import SourceFile, write_file
 
 if TYPE_CHECKING:
     from derivlint.project.check import CheckedFile
@@ -97,7 +96,9 @@ class SuppressionRunner:
         if path == STDIN:
             self._texts.append(ignored.source.text)
         elif ignored.silenced:
-            _write(path, checked.model.source, ignored.source.text)
+            from derivlint.cli.checking.fixing import write_fixed
+
+            write_fixed(path, checked.model.source, ignored.source.text)
         self._added += len(ignored.silenced)
         self._changed += bool(ignored.silenced)
         return ignored.checked
@@ -138,15 +139,3 @@ class SuppressionRunner:
         for line in stale:
             warn(line)
         return FINDINGS if stale and not exit_zero else CLEAN
-
-
-def _write(path: str, before: SourceFile, text: str) -> None:
-    """Replace a file, following links.
-
-    Raises:
-        InputError: the file cannot be written, or was changed since it was read.
-    """
-    try:
-        write_file(Path(path), text.encode("utf-8"), expected=before.text.encode("utf-8"))
-    except OSError as error:
-        raise InputError(f'cannot write "{path}": {error.strerror or error}') from error

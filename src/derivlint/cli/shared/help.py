@@ -12,46 +12,17 @@ from derivlint.cli.shared.terminal import warn
 
 #: The options of each group, by parameter name; others are listed under ``Options``.
 OPTION_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Input": (
-        *("compiler", "config", "exclude", "force_exclude", "forward", "headers", "helper_bodies", "helpers"),
-        *(
-            "native_functions",
-            "no_cache",
-            "no_config",
-            "no_resume",
-            "pytorch_operators",
-            "schema",
-            "sources",
-            "stdin_filename",
-            "tags",
-            "torch",
-            "untrusted",
-        ),
-    ),
-    "Selection": (
-        *("against", "changed", "diff_base", "dtype", "everything", "extend_select", "ignore", "key", "min_confidence"),
-        *("min_severity", "missing", "no_base", "ops", "preview", "select", "wrt"),
-    ),
-    "Output": (
-        *(
-            "color",
-            "compare",
-            "coverage",
-            "exit_zero",
-            "fail_level",
-            "no_code",
-            "out",
-            "output_file",
-            "output_format",
-            "page",
-            "precision",
-            "quiet",
-            "scripts",
-        ),
-        *("show_files", "show_fixes", "show_settings", "statistics", "verbose", "watch"),
-    ),
-    "Fixing": ("diff", "fix", "fix_only", "unsafe_fixes", "writes"),
-    "Known findings": (*("add_ignores", "baseline", "no_ignores", "prune_baseline", "update_baseline"),),
+    title: tuple(names.split())
+    for title, names in {
+        "Input": "compiler config exclude force_exclude forward headers helper_bodies helpers native_functions no_cache"
+        " no_config no_resume pytorch_operators schema sources stdin_filename tags torch untrusted",
+        "Selection": "against changed diff_base dtype everything extend_select ignore key min_confidence min_severity"
+        " missing no_base ops preview select wrt",
+        "Output": "color compare coverage exit_zero fail_level no_code out output_file output_format page precision"
+        " quiet scripts show_files show_fixes show_settings statistics verbose watch",
+        "Fixing": "diff fix fix_only unsafe_fixes writes",
+        "Known findings": "add_ignores baseline no_ignores prune_baseline update_baseline",
+    }.items()
 }
 OTHERS = "Options"
 

@@ -12,14 +12,13 @@ import click
 from msgspec.structs import replace
 
 from derivlint.cli.shared.inputs import FallbackPolicy, ResolvedInputs, resolve_inputs
-from derivlint.cli.shared.terminal import FINDINGS, warn
+from derivlint.cli.shared.terminal import FINDINGS, terminal_width, wants_color, warn, write_lines
 from derivlint.lint.wording import counted, quoted_list
 from derivlint.project.errors import InputError
 from derivlint.project.files import read_source
 from derivlint.project.loading import Loaded, load_source
 from derivlint.project.operators import load_operators
 from derivlint.project.settings import SettingsOfFiles
-from derivlint.source import SourceError
 
 if TYPE_CHECKING:
     from derivlint.lint import Diagnostic
@@ -63,10 +62,7 @@ def load_model(
 def _loaded(inputs: ResolvedInputs, stdin_filename: str | None) -> Iterator[Loaded]:
     load = cache(load_operators)
     for path in inputs.files:
-        try:
-            source = read_source(path, stdin_filename)
-        except SourceError as error:
-            raise InputError(str(error)) from error
+        source = read_source(path, stdin_filename)
         yield load_source(source, inputs.folders[path], inputs.settings[path], load)
 
 
@@ -159,7 +155,6 @@ def warn_of_once_differentiable(loaded: Loaded, emitted: Collection[str]) -> Non
 
 def print_findings(model: Model, diagnostics: list[Diagnostic], color: str) -> None:
     """Print diagnostics of a file as ``derivlint check`` does."""
-    from derivlint.cli.shared.terminal import terminal_width, wants_color, write_lines
     from derivlint.formats import Report
     from derivlint.formats.text import render_text
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
@@ -87,7 +87,7 @@ def source_options(function: Command) -> Command:
         operator_options,
         click.option("--stdin-filename", metavar="NAME", help="Report standard input (-) under this name."),
     ]
-    return _with(options, function)
+    return with_options(options, function)
 
 
 def operator_options(function: Command) -> Command:
@@ -137,7 +137,7 @@ def operator_options(function: Command) -> Command:
             help="Ignore every pyproject.toml and derivlint.toml.",
         ),
     ]
-    return _with(options, function)
+    return with_options(options, function)
 
 
 def emission_options(function: Command) -> Command:
@@ -156,7 +156,7 @@ def emission_options(function: Command) -> Command:
         click.option("--check", is_flag=True, help="Write nothing; exit with 1 if anything is stale."),
         color_option,
     ]
-    return _with(options, function)
+    return with_options(options, function)
 
 
 def settings_options(function: Command) -> Command:
@@ -202,7 +202,7 @@ def settings_options(function: Command) -> Command:
         ),
         click.option("--force-exclude", is_flag=True, default=None, help="Skip excluded files even if they are named."),
     ]
-    return _with(options, function)
+    return with_options(options, function)
 
 
 def show_options(function: Command) -> Command:
@@ -213,10 +213,11 @@ def show_options(function: Command) -> Command:
         ),
         click.option("--show-files", is_flag=True, help="Print the files to check, and exit."),
     ]
-    return _with(options, function)
+    return with_options(options, function)
 
 
-def _with(options: Iterable[Callable[[Command], Command]], function: Command) -> Command:
-    for option in reversed(list(options)):
+def with_options(options: Sequence[Callable[[Command], Command]], function: Command) -> Command:
+    """Add options to a command, which its help lists in this order."""
+    for option in reversed(options):
         function = option(function)
     return function

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.cli.shared.help import GroupedCommand
-from derivlint.cli.shared.options import color_option
+from derivlint.cli.shared.options import color_option, with_options
 from derivlint.cli.shared.terminal import (
     CLEAN,
     terminal_width,
@@ -28,7 +28,7 @@ from derivlint.cli.shared.terminal import (
 from derivlint.formats import Report
 from derivlint.formats.places import repository_root
 from derivlint.formats.registry import FORMATS
-from derivlint.project.errors import InputError
+from derivlint.project.errors import InputError, writing
 from derivlint.source import write_file
 
 #: The environment variable with the default format.
@@ -144,9 +144,7 @@ def output_options(function: Command) -> Command:
         click.option("--show-fixes", is_flag=True, help="In text, show what each fix changes."),
     ]
     wrapped: Any = command
-    for option in reversed(options):
-        wrapped = option(wrapped)
-    result: Command = wrapped
+    result: Command = with_options(options, wrapped)
     return result
 
 
@@ -179,7 +177,7 @@ def write_report(path: Path, text: str) -> None:
         InputError: the destination cannot be written to.
     """
     data = text.encode("utf-8", "backslashreplace")
-    try:
+    with writing(path):
         try:
             mode = os.stat(path).st_mode
         except FileNotFoundError:
@@ -188,5 +186,3 @@ def write_report(path: Path, text: str) -> None:
             write_file(path, data)
         else:
             path.write_bytes(data)
-    except OSError as error:
-        raise InputError(f'cannot write "{path}": {error.strerror or error}') from error

@@ -104,10 +104,8 @@ def write_lines(lines: Iterable[Line], color: bool = False) -> None:
 
 def text_of(lines: Iterable[Line], color: bool, links: bool = False) -> str:
     """Render lines as text, with styles and links if enabled."""
-    return _styled(lines, links) if color else "".join(plain(line) + "\n" for line in lines)
-
-
-def _styled(lines: Iterable[Line], links: bool) -> str:
+    if not color:
+        return "".join(plain(line) + "\n" for line in lines)
     from rich.console import Console
     from rich.text import Text
 
@@ -134,7 +132,7 @@ def write(text: str, utf8: bool = False) -> None:
     Raises:
         InputError: standard output cannot be written to.
     """
-    _out(visible_page(text), utf8)
+    write_rendered(visible_page(text), utf8)
 
 
 def write_names(names: Iterable[str]) -> None:
@@ -143,7 +141,7 @@ def write_names(names: Iterable[str]) -> None:
     Raises:
         InputError: standard output cannot be written to.
     """
-    _out("".join(f"{visible_line(name)}\n" for name in names))
+    write_rendered("".join(f"{visible_line(name)}\n" for name in names))
 
 
 def write_json(text: str) -> None:
@@ -152,16 +150,7 @@ def write_json(text: str) -> None:
     Raises:
         InputError: standard output cannot be written to.
     """
-    _out(visible_json(text), utf8=True)
-
-
-def write_rendered(text: str, utf8: bool = False) -> None:
-    """Write the output of a format, which is escaped already and may have styles.
-
-    Raises:
-        InputError: standard output cannot be written to.
-    """
-    _out(text, utf8)
+    write_rendered(visible_json(text), utf8=True)
 
 
 def write_exactly(text: str) -> None:
@@ -175,7 +164,7 @@ def write_exactly(text: str) -> None:
         return
     if text and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(newline="")
-    _out(text, utf8=True)
+    write_rendered(text, utf8=True)
 
 
 def results_to_stderr() -> None:
@@ -197,7 +186,12 @@ def take_stdout() -> BinaryIO:
     return cast("BinaryIO", stream.detach())
 
 
-def _out(text: str, utf8: bool = False) -> None:
+def write_rendered(text: str, utf8: bool = False) -> None:
+    """Write the output of a format, which is escaped already and may have styles.
+
+    Raises:
+        InputError: standard output cannot be written to.
+    """
     stream = sys.stdout
     if stream is None:
         return
@@ -309,8 +303,12 @@ def _redirect_to_null(stream: TextIO) -> None:
 
 def show_progress(task: str) -> None:
     """Show a step of the run on a terminal, in place of the previous one; an empty text clears the line."""
-    if not automated() and sys.stderr is not None and sys.stderr.isatty():
+    if _shows_progress():
         _err(f"{_ERASE}{visible(task)}")
+
+
+def _shows_progress() -> bool:
+    return not automated() and sys.stderr is not None and sys.stderr.isatty()
 
 
 class Progress:
@@ -322,7 +320,7 @@ class Progress:
 
     def __init__(self, *, is_quiet: bool = False) -> None:
         self._is_quiet = is_quiet
-        self._is_shown_at_once = not automated() and sys.stderr is not None and sys.stderr.isatty()
+        self._is_shown_at_once = _shows_progress()
         self._what = "starting"
         self._began = time.monotonic()
         self._is_over = threading.Event()
@@ -354,7 +352,7 @@ class Progress:
 def clear_terminal() -> None:
     """Clear the screen, if standard output is a terminal."""
     if is_terminal():
-        _out(_CLEAR)
+        write_rendered(_CLEAR)
 
 
 # ---- exit statuses

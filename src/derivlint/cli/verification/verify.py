@@ -14,7 +14,7 @@ from derivlint.cli.shared.options import EXISTING, ops_option, rule_names, sourc
 from derivlint.cli.shared.output import CheckCommand, OutputOptions, output_options
 from derivlint.cli.shared.terminal import INTERRUPTED, Progress
 from derivlint.lint.wording import unknown_name
-from derivlint.project.errors import InputError
+from derivlint.project.errors import InputError, user_errors
 from derivlint.project.operators import INSTALLED
 from derivlint.project.settings import SettingsOfFiles
 
@@ -205,11 +205,8 @@ def verify(
         base,
         options,
     )
-    try:
-        with Progress(is_quiet=output.quiet) as progress:
-            outcome = run(model, operators, options, progress, base)
-    except VerifyError as error:
-        raise InputError(str(error)) from error
+    with user_errors(VerifyError), Progress(is_quiet=output.quiet) as progress:
+        outcome = run(model, operators, options, progress, base)
     if precision:
         from derivlint.cli.verification.verify_page import report_precision
 

@@ -9,7 +9,7 @@ from derivlint.emit.files import FilesError
 from derivlint.lint.changes import changed_entries
 from derivlint.model import Model
 from derivlint.project.check import model_of
-from derivlint.project.errors import InputError, read_file
+from derivlint.project.errors import InputError, read_file, user_errors
 from derivlint.project.files import STDIN
 from derivlint.project.git import MERGE_BASE, Revision
 from derivlint.project.loading import Loaded
@@ -99,10 +99,8 @@ def own_helpers(path: Path | None) -> Helpers | None:
     """
     if path is None:
         return None
-    try:
+    with user_errors(FilesError):
         return Helpers.read(path)
-    except FilesError as error:
-        raise InputError(str(error)) from error
 
 
 def _base(loaded: Loaded, source: SourceFile, label: str, helpers: Helpers | None = None) -> Base:

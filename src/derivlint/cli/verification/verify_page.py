@@ -16,7 +16,7 @@ from derivlint.cli.shared.output import OutputOptions
 from derivlint.cli.shared.terminal import CLEAN, warn, write, write_json
 from derivlint.lint import Diagnostic
 from derivlint.lint.wording import counted
-from derivlint.project.errors import InputError
+from derivlint.project.errors import writing
 from derivlint.source import replace_file, visible_line
 from derivlint.verify.outcome import RunOutcome
 
@@ -85,16 +85,12 @@ def write_page(path: Path | None, text: str) -> None:
         InputError: a file cannot be written.
     """
     summary = os.environ.get(SUMMARY_VARIABLE)
-    place: str | Path | None = path
-    try:
-        if path is not None:
+    if path is not None:
+        with writing(path):
             replace_file(path, text.encode("utf-8", "backslashreplace"))
-        if summary:
-            place = summary
-            with open(summary, "a", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(text)
-    except OSError as error:
-        raise InputError(f'cannot write "{place}": {error.strerror or error}') from error
+    if summary:
+        with writing(summary), open(summary, "a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
 
 
 def _rows(title: str, items: Sequence[Diagnostic]) -> Iterator[str]:

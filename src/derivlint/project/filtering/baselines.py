@@ -19,7 +19,7 @@ from derivlint.lint.baseline import (
 from derivlint.lint.diagnostic import Unjudged
 from derivlint.lint.fingerprint import Identity
 from derivlint.lint.wording import counted, quoted
-from derivlint.project.errors import InputError
+from derivlint.project.errors import InputError, writing
 from derivlint.source import SourceError, SourceFile, read_bytes, write_file
 
 #: The maximum number of stale findings that are listed.
@@ -185,7 +185,5 @@ class BaselineFile:
         return sum(updated.known.values())
 
     def _write(self, baseline: Baseline) -> None:
-        try:
+        with writing(self.path):
             write_file(self.path, render_baseline(baseline).encode("utf-8", "backslashreplace"))
-        except OSError as error:
-            raise InputError(f'cannot write "{self.path}": {error.strerror or error}') from error
