@@ -218,14 +218,18 @@ def _refused(
     if resolution.outcome is ResolutionOutcome.AMBIGUOUS:
         typer.report(TypeProblemKind.AMBIGUOUS_CALL, place, **facts)
         return
-    twin = _twin(typer, callee, name)
+    # the counterpart of an operator with or without symbolic sizes
+    form = other_form(name)
+    if isinstance(callee, Member):
+        twin = typer.library.methods(typer.found.get(callee.object, UNKNOWN_VALUE).type, form) or NOTHING
+    else:
+        twin = typer.library.functions("at", form)
     # C++ converts a fraction to a size, which is never intended
     is_fraction = resolution.blamed is not None and argument_types[resolution.blamed] is DOUBLE
     if twin.exists and twin.complete and not is_fraction:
         twin_resolution = resolve(typer.conversions, twin.functions, arguments)
         if twin_resolution.outcome is ResolutionOutcome.CHOSEN:
             kind = TypeProblemKind.SUPERFLUOUS_SYMINT if is_symint(name) else TypeProblemKind.MISSING_SYMINT
-            form = other_form(name)
             last = node.args[resolution.blamed].end if resolution.blamed is not None else node.end
             typer.report(kind, (start, last), alternative=form, **facts)
             return
@@ -253,15 +257,6 @@ def _refused(
         parameter=parameters.pop() if len(parameters) == 1 else "",
         **facts,
     )
-
-
-def _twin(typer: Typer, callee: Name | Member, name: str) -> FoundCallee:
-    """The counterpart of an operator with or without symbolic sizes."""
-    twin_name = other_form(name)
-    if isinstance(callee, Member):
-        owner = typer.found.get(callee.object, UNKNOWN_VALUE)
-        return typer.library.methods(owner.type, twin_name) or NOTHING
-    return typer.library.functions("at", twin_name)
 
 
 # ---- called templates

@@ -116,8 +116,12 @@ class Conversions:
         rank = self._ranks.get(key)
         if rank is None:
             rank = self._ranks[key] = self._rank(source, target)
-        if rank == IMPOSSIBLE and value.constant is not None:
-            return self._constant_rank(value, target)
+        if rank == IMPOSSIBLE and value.constant == 0 and value.type is INT:
+            # a literal zero is a null pointer
+            if target.pointee is not None:
+                return STANDARD
+            if self.relations.knows(target) and self.relations.literal("0", target):
+                return USER_DEFINED
         return rank
 
     def _bind(self, value: Value, referred: CppType) -> int:
@@ -127,15 +131,6 @@ class Conversions:
         if value.category == LVALUE and self.relations.knows(value.type) and self.relations.knows(referred):
             return STANDARD if self.relations.is_base(value.type, referred) else IMPOSSIBLE
         return IMPOSSIBLE if self.knows(value.type) and self.knows(referred) else UNSURE
-
-    def _constant_rank(self, value: Value, target: CppType) -> int:
-        """The rank of converting a constant: a literal zero is a null pointer."""
-        if value.constant == 0 and value.type is INT:
-            if target.pointee is not None:
-                return STANDARD
-            if self.relations.knows(target) and self.relations.literal("0", target):
-                return USER_DEFINED
-        return IMPOSSIBLE
 
     def _rank(self, source: CppType, target: CppType) -> int:
         if source in ARITHMETIC and target in ARITHMETIC:
@@ -185,7 +180,10 @@ class Conversions:
         if any(item.is_unknown for item in items) or not self.knows(target):
             return UNSURE
         if not items:
-            return self._empty_rank(target)
+            if target in ARITHMETIC or target.pointee is not None:
+                return EXACT
+            is_refused = self.relations.knows(target) and not self.relations.literal("{}", target)
+            return IMPOSSIBLE if is_refused else USER_DEFINED
         if len(items) == 1 and items[0].type is target:
             return EXACT
         if target in ARITHMETIC:
@@ -206,13 +204,6 @@ class Conversions:
         if len(items) > 1 and head in ("vector", "List") and self._converts(items[0].type, SIZE):
             return USER_DEFINED
         return IMPOSSIBLE
-
-    def _empty_rank(self, target: CppType) -> int:
-        if target in ARITHMETIC or target.pointee is not None:
-            return EXACT
-        if self.relations.knows(target):
-            return USER_DEFINED if self.relations.literal("{}", target) else IMPOSSIBLE
-        return USER_DEFINED
 
     def _copies(self, items: tuple[Value, ...], target: CppType) -> bool:
         """Whether a list of one item initializes an object by a constructor."""

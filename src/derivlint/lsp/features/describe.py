@@ -16,7 +16,7 @@ from derivlint.model import DerivativeFormula, DispatchBody, Entry, FunctionMatc
 from derivlint.model.generated.saved import without_repetition
 from derivlint.model.keys import DEFAULT
 from derivlint.schema import NativeFunction, SchemaKind
-from derivlint.source import SourceFile, Span
+from derivlint.source import Span
 
 #: The maximum number of listed overloads; more are counted.
 MAX_LISTED = 8
@@ -137,7 +137,11 @@ def formula_text(model: Model, formula: DerivativeFormula) -> str:
     if formula.role is Role.BACKWARD:
         return paragraphs([f"backward formula (VJP): gradient of {named}", saved_text(formula)])
     if formula.role is Role.FORWARD:
-        return paragraphs([f"forward formula (JVP): tangent of {named}", automatic_text(formula), _needs(formula)])
+        forward = formula.forward
+        required = [f"{name}_t" for name in forward.required_inputs_fw_grad or ()] if forward is not None else []
+        required += [f"{name}_p" for name in forward.required_inputs_primal or ()] if forward is not None else []
+        needs = f"needs {names(required)}" if required else None
+        return paragraphs([f"forward formula (JVP): tangent of {named}", automatic_text(formula), needs])
     return f"{named}: neither an argument nor an output of the operator"
 
 
@@ -166,15 +170,6 @@ def saved_line(saved: SavedAttribute) -> str:
     of = f" = `{saved.expr}`" if saved.expr != saved.name else ""
     why = " (only its text occurs, the formula does not use it)" if saved.accidental else ""
     return f"- `{saved.type} {saved.name}`{of}{why}"
-
-
-def _needs(formula: DerivativeFormula) -> str | None:
-    forward = formula.forward
-    if forward is None:
-        return None
-    required = [f"{name}_t" for name in forward.required_inputs_fw_grad or ()]
-    required += [f"{name}_p" for name in forward.required_inputs_primal or ()]
-    return f"needs {names(required)}" if required else None
 
 
 # ---- functions
@@ -228,8 +223,12 @@ def operator_text(model: Model, natives: Sequence[NativeFunction]) -> str:
             "composite: differentiated through the operators that it calls" if composite else "no entry in this file"
         )
         return paragraphs([schemas, derivative])
-    shown = [f"- {_entry_line(model.source, entry)}" for entry in entries[:MAX_LISTED]]
-    return paragraphs([schemas, "\n".join(["derivatives:", *shown])])
+    lines = ["derivatives:"]
+    for entry in entries[:MAX_LISTED]:
+        formulas = ", ".join(f"`{formula.key_text}`" for formula in entry.formulas)
+        line = model.source.position(entry.span.start).line
+        lines.append(f"- `{entry.operator}` (line {line}): {formulas or 'no formula'}")
+    return paragraphs([schemas, "\n".join(lines)])
 
 
 def entries_serving(model: Model, natives: Iterable[NativeFunction]) -> list[Entry]:
@@ -241,12 +240,6 @@ def entries_serving(model: Model, natives: Iterable[NativeFunction]) -> list[Ent
             if index is not None and index < len(model.entries):
                 by_index[index] = model.entries[index]
     return [by_index[index] for index in sorted(by_index)]
-
-
-def _entry_line(source: SourceFile, entry: Entry) -> str:
-    formulas = ", ".join(f"`{formula.key_text}`" for formula in entry.formulas)
-    line = source.position(entry.span.start).line
-    return f"`{entry.operator}` (line {line}): {formulas or 'no formula'}"
 
 
 def native_facts(native: NativeFunction) -> str | None:

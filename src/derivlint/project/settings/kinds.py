@@ -145,13 +145,12 @@ def _rule_of_key(value: SettingsValue, *, patterns: bool) -> str | None:
     return resolved.selector
 
 
-def _severity(value: SettingsValue) -> Severity | None:
-    word = _choice([*_SEVERITIES, OFF], value)
-    return None if word == OFF else Severity(word)
-
-
-_SEVERITIES = [severity.value for severity in reversed(Severity)]
-_SEVERITY = ValueKind(f"one of {', '.join(map(quoted, [*_SEVERITIES, OFF]))}", _severity, {"enum": [*_SEVERITIES, OFF]})
+_LEVEL = one_of([*(severity.value for severity in reversed(Severity)), OFF])
+_SEVERITY = ValueKind(
+    _LEVEL.expected,
+    lambda value: None if (level := _LEVEL.convert(value)) == OFF else Severity(level),
+    _LEVEL.schema,
+)
 
 
 def _severities(value: SettingsValue) -> dict[str, Severity | None]:

@@ -69,7 +69,10 @@ def _variants(
         )
     yield _numbers(point, "zeros", lambda value: value * (noise(value).real > _ZEROS))
     yield from _equal(point, noise)
-    yield from _of_values(point, spec)
+    is_complex = any(is_inexact(value) and value.is_complex() for value in point.values)
+    for position, argument in enumerate(spec.arguments):
+        for label, new_value in _other_values(argument, point.values[position], is_complex=is_complex):
+            yield _replaced(point, position, new_value, label)
     yield _numbers(point, "small", lambda value: 0.2 + 0.6 * noise(value))
     yield _numbers(point, "signed", lambda value: 2 * noise(value) - 0.9)
     if not follows_strides:
@@ -120,13 +123,6 @@ def _replaced(point: SamplePoint, position: int, value: Any, label: str) -> Samp
 
 
 # ---- arguments that are not tensors
-
-
-def _of_values(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
-    is_complex = any(is_inexact(value) and value.is_complex() for value in point.values)
-    for position, argument in enumerate(spec.arguments):
-        for label, new_value in _other_values(argument, point.values[position], is_complex=is_complex):
-            yield _replaced(point, position, new_value, label)
 
 
 def _other_values(argument: FunctionValue, value: Any, *, is_complex: bool) -> Iterator[tuple[str, Any]]:
