@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from derivlint.cli.shared.terminal import CLEAN, FINDINGS, warn, write
-from derivlint.formats.rule_page import rule_page, rule_tables
+from derivlint.formats.rule_page import by_group, rule_page
+from derivlint.lint import Rule
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
 from derivlint.rules import load_rules
@@ -71,6 +72,30 @@ def pages(root: Path) -> dict[Path, str]:
             raise InputError(f'cannot read "{path}": {error.strerror}') from error
         result[path] = fill(text, path.relative_to(root), root)
     return result
+
+
+def rule_tables(rules: tuple[Rule, ...]) -> str:
+    """Format all rules as Markdown, a table per group; names link to pages in the same folder."""
+    parts = []
+    for group, about, members in by_group(rules):
+        lines = [
+            f"## {group}",
+            "",
+            f"{about[:1].upper()}{about[1:]}.",
+            "",
+            *_table("rule", "severity", "fix", "what it finds"),
+        ]
+        for rule in members:
+            mark = "yes" if rule.fixable else ""
+            lines += _table(f"[{rule.name}]({rule.name}.md)", rule.meta.severity.value, mark, rule.summary, title=False)
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _table(*cells: str, title: bool = True) -> list[str]:
+    """Format a row of a Markdown table; a title row includes the line below it."""
+    row = f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    return [row, f"| {' | '.join(['---'] * len(cells))} |"] if title else [row]
 
 
 def shipped(root: Path) -> dict[Path, str]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from derivlint.lint import Confidence, Diagnostic, Severity
 from derivlint.lint.changes import node_value
-from derivlint.lint.suppressions.suppression import suppressions_of, unsuppressed
+from derivlint.lint.suppressions.suppression import suppressions_of
 from derivlint.lint.suppressions.suppression_comments import read_suppressions
 from derivlint.lint.suppressions.suppression_edits import deletion, ignore_edits
 from derivlint.model import Model, build_model
@@ -65,6 +65,11 @@ def finding(
 
 def model_of(text: str, natives: NativeFunctions) -> Model:
     return build_model(SourceFile("d.yaml", text), natives)
+
+
+def unsuppressed(model: Model, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    silenced = suppressions_of(model).matches(diagnostics)
+    return tuple(item for item in diagnostics if item not in silenced)
 
 
 def silenced_parts(text: str, natives: NativeFunctions) -> set[str]:

@@ -125,7 +125,7 @@ def qualified_entity(library: Library, scope: Scope, node: Name) -> Entity:
     name = parts[-1].identifier
     owner = resolve_namespace(library, scope, path, leading=node.leading_colons)
     if owner is None:
-        return _unknown_namespace(library, scope, node, path)
+        return _unknown_namespace(library, scope, node)
     entity = in_namespace(library, owner, name)
     if entity.kind is EntityKind.NOTHING:
         return Entity(EntityKind.NOTHING, owner=path) if library.knows_all_of(owner) else EXISTS
@@ -177,7 +177,7 @@ def resolve_namespace(library: Library, scope: Scope, path: str, *, leading: boo
     return next((full for full in (*included, *classes) if library.is_namespace(full)), None)
 
 
-def _unknown_namespace(library: Library, scope: Scope, node: Name, path: str) -> Entity:
+def _unknown_namespace(library: Library, scope: Scope, node: Name) -> Entity:
     """The entity for an unresolved path, which may contain a class with unchecked static members."""
     for count in range(min(len(node.parts) - 1, MAX_NESTING), 0, -1):
         prefix = "::".join(part.identifier for part in node.parts[:count])

@@ -15,8 +15,6 @@ from derivlint.schema import FunctionFacts, OperatorFacts
 
 #: The prefix of a section title in a rule's docstring.
 SECTION = "## "
-#: The title of the column with the summaries.
-FINDS = "what it finds"
 
 
 def rule_facts(rule: Rule) -> dict[str, Any]:
@@ -123,24 +121,6 @@ def rule_page(rule: Rule) -> str:
         if case.fixed is not None and case.fixed != case.yaml:
             lines += ["After the fix:", "", "```yaml", _shown(case.fixed), "```", ""]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def rule_tables(rules: tuple[Rule, ...]) -> str:
-    """Format all rules as Markdown, a table per group; names link to pages in the same folder."""
-    parts = []
-    for group, about, members in by_group(rules):
-        lines = [f"## {group}", "", f"{about[:1].upper()}{about[1:]}.", "", *_table("rule", "severity", "fix", FINDS)]
-        for rule in members:
-            mark = "yes" if rule.fixable else ""
-            lines += _table(f"[{rule.name}]({rule.name}.md)", rule.meta.severity.value, mark, rule.summary, title=False)
-        parts.append("\n".join(lines) + "\n")
-    return "\n".join(parts)
-
-
-def _table(*cells: str, title: bool = True) -> list[str]:
-    """Format a row of a Markdown table; a title row includes the line below it."""
-    row = f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-    return [row, f"| {' | '.join(['---'] * len(cells))} |"] if title else [row]
 
 
 def operator_lines(facts: OperatorFacts) -> Iterator[str]:

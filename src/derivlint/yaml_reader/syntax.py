@@ -74,7 +74,7 @@ def describe(text: str, start: int, end: int, error: Exception) -> YamlProblem:
             _directive(text, mark, context, problem)
             or _leading(text, start, mark)
             or _behind_quote(text, start, mark)
-            or _by_message(text, start, mark, context, problem)
+            or _by_message(text, mark, context, problem)
             or _layout(text, start, mark)
         )
     return description
@@ -252,7 +252,7 @@ def _behind(text: str, value: int, mark: int, char: str) -> YamlProblem:
     )
 
 
-def _by_message(text: str, start: int, mark: int, context: int | None, problem: str) -> YamlProblem | None:
+def _by_message(text: str, mark: int, context: int | None, problem: str) -> YamlProblem | None:
     """Explain syntax errors that differ only in the parser's message."""
     if "could not find expected ':'" in problem and context is not None:
         stop = line_end(text, context)

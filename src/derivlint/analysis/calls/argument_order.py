@@ -432,7 +432,7 @@ def output_mismatches(interpretation: Interpretation) -> Iterator[ArgumentMismat
             for argument in call.arguments
             if argument.parameter is not None and (name := _output(argument.node, positions)) is not None
         ]
-        mismatch = _not_discrete(function, call, passed, positions)
+        mismatch = _not_discrete(function, passed, positions)
         if mismatch is None and not call.function.operators and any(part in call.name for part in (BACKWARD, JVP)):
             mismatch = _repeated_outputs(passed) or _disordered_outputs(call, passed)
         if mismatch is not None:
@@ -456,7 +456,7 @@ def _output(node: Expr, positions: dict[str, int]) -> str | None:
 
 
 def _not_discrete(
-    function: EntryFunction, call: CallFacts, passed: list[tuple[CallArgument, str]], positions: dict[str, int]
+    function: EntryFunction, passed: list[tuple[CallArgument, str]], positions: dict[str, int]
 ) -> Mismatch | None:
     discrete = [name for name, index in positions.items() if discrete_kind(function.canonical, index) is not None]
     for argument, name in passed:

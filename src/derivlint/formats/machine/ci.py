@@ -18,7 +18,7 @@ from derivlint.lint import INTERNAL_ERROR, Diagnostic, Fix, Related, Severity, T
 from derivlint.lint.fingerprint import fingerprints
 from derivlint.lint.fixing import apply_fixes
 from derivlint.lint.wording import counted
-from derivlint.source import SourceFile, Span, visible, visible_xml
+from derivlint.source import Position, SourceFile, Span, visible, visible_xml
 
 # ---- GitHub: workflow commands, shown as annotations
 
@@ -192,32 +192,35 @@ def _messages(report: Report) -> Iterator[Json]:
 
 def problem_message(text: str) -> Json:
     """Return the message for a problem, such as a wrong configuration or an unreadable file."""
+    return _message("error", "command-failed", text)
+
+
+def _message(
+    severity: str,
+    name: str,
+    description: str,
+    path: str | None = None,
+    position: Position | None = None,
+    original: str | None = None,
+    replacement: str | None = None,
+) -> Json:
     return {
-        "path": None,
-        "line": None,
-        "char": None,
+        "path": path,
+        "line": None if position is None else position.line,
+        "char": None if position is None else position.column,
         "code": CODE,
-        "severity": "error",
-        "name": "command-failed",
-        "original": None,
-        "replacement": None,
-        "description": text,
+        "severity": severity,
+        "name": name,
+        "original": original,
+        "replacement": replacement,
+        "description": description,
     }
 
 
 def _lintrunner_finding(item: Diagnostic, report: Report) -> Json:
-    line, column = report.file_of(item).position(item.span.start)
-    return {
-        "path": _absolute(item.path),
-        "line": line,
-        "char": column,
-        "code": CODE,
-        "severity": LINTRUNNER_SEVERITIES[item.severity],
-        "name": item.rule,
-        "original": None,
-        "replacement": None,
-        "description": f"{item.message_and_help}\nsee {rule_url(item.rule)}",
-    }
+    position = report.file_of(item).position(item.span.start)
+    text = f"{item.message_and_help}\nsee {rule_url(item.rule)}"
+    return _message(LINTRUNNER_SEVERITIES[item.severity], item.rule, text, _absolute(item.path), position)
 
 
 def _fixed(source: SourceFile, items: list[Diagnostic]) -> Json | None:
@@ -227,19 +230,10 @@ def _fixed(source: SourceFile, items: list[Diagnostic]) -> Json | None:
     outcome = apply_fixes(source, items)
     if outcome.text == source.text:
         return None
+    # lintrunner prints the position even if it is null
     first = source.position(min(item.span.start for item in outcome.applied))
-    return {
-        "path": _absolute(source.path),
-        # lintrunner prints the position even if it is null
-        "line": first.line,
-        "char": first.column,
-        "code": CODE,
-        "severity": "warning",
-        "name": "fix",
-        "original": source.text,
-        "replacement": outcome.text,
-        "description": f'{counted(len(outcome.applied), "fix", "fixes")} of derivlint; "lintrunner -a" applies them',
-    }
+    text = f'{counted(len(outcome.applied), "fix", "fixes")} of derivlint; "lintrunner -a" applies them'
+    return _message("warning", "fix", text, _absolute(source.path), first, source.text, outcome.text)
 
 
 def _absolute(path: str) -> str | None:

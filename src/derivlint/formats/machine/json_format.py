@@ -121,9 +121,9 @@ def json_line(value: object) -> str:
     return visible_json(strict(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
 
 
-def json_text(value: object, indent: int = 2) -> str:
+def json_text(value: object) -> str:
     """Serialize a value as indented JSON with a line end."""
-    return visible_json(strict(json.dumps(value, ensure_ascii=False, indent=indent))) + "\n"
+    return visible_json(strict(json.dumps(value, ensure_ascii=False, indent=2))) + "\n"
 
 
 def strict(text: str) -> str:

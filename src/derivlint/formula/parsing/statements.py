@@ -299,7 +299,7 @@ def _with_declarations(tokens: list[Token]) -> list[Token]:
             type_words, nested, begins = made.type_words, index, False
             continue
         following = _next_declared(tokens, index) if type_words is not None and token.type == "COMMA" else None
-        if following is not None and type_words is not None and _is_outermost(tokens, nested, index, partner):
+        if following is not None and type_words is not None and _is_outermost(nested, index, partner):
             name, after = following
             marked.append(token)
             marked.append(
@@ -330,7 +330,7 @@ def _with_declarations(tokens: list[Token]) -> list[Token]:
     return marked
 
 
-def _is_outermost(tokens: list[Token], begin: int, index: int, partner: dict[int, int]) -> bool:
+def _is_outermost(begin: int, index: int, partner: dict[int, int]) -> bool:
     """Whether every bracket opened since ``begin`` is closed at ``index``."""
     while begin < index:
         begin = partner.get(begin, begin) + 1

@@ -297,11 +297,3 @@ def _start(pair: Pair) -> int:
 def suppressions_of(model: Model) -> Suppressions:
     """Return the suppressions of a file; cached."""
     return model.ask(Suppressions, model)
-
-
-def unsuppressed(
-    model: Model, diagnostics: tuple[Diagnostic, ...], names: RuleNames = NO_NAMES
-) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics that no comment suppresses."""
-    silenced = suppressions_of(model).matches(diagnostics, names)
-    return tuple(item for item in diagnostics if item not in silenced) if silenced else diagnostics

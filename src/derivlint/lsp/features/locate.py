@@ -82,14 +82,14 @@ class AtSchema(Struct, frozen=True):
         entry: the entry.
         schema: the parsed schema, or None if it cannot be parsed.
         part: the argument or return that it belongs to; None for the operator's name and everything else.
-        is_name: whether it belongs to the operator's name.
+
         span: the span of the part's name, of the operator's name, or of the whole schema.
     """
 
     entry: Entry
     schema: FunctionSchema | None
     part: Argument | Return | None
-    is_name: bool
+
     span: Span
 
 
@@ -196,7 +196,7 @@ def word_at(formula: Formula, index: int) -> Word | None:
     return touching
 
 
-def schema_of(model: Model, entry: Entry) -> FunctionSchema | None:
+def schema_of(entry: Entry) -> FunctionSchema | None:
     """Return the schema in the entry's ``name:``, with spans in its decoded text, or None if it cannot be parsed."""
     function = entry.function
     if function is not None and not function.declared.generated:
@@ -300,15 +300,15 @@ def _at_formula(entry: Entry, expression: Expression, offset: int) -> AtFormula:
 
 
 def _at_schema(model: Model, entry: Entry, name: Scalar, offset: int) -> AtSchema:
-    schema = schema_of(model, entry)
+    schema = schema_of(entry)
     index = decoded_index(entry, name, offset)
     operator, whole = entry.name_span, entry.place(name)
     if index is None or schema is None:
-        return AtSchema(entry, schema, None, False, whole)
+        return AtSchema(entry, schema, None, whole)
     if operator.start <= offset <= operator.end:
-        return AtSchema(entry, schema, None, True, operator)
+        return AtSchema(entry, schema, None, operator)
     for part in schema_parts(schema):
         spans = [span for span in (part.type_span, part.name_span) if span is not None]
         if spans and spans[0].start <= index <= spans[-1].end:
-            return AtSchema(entry, schema, part, False, part_span(entry, part) or whole)
-    return AtSchema(entry, schema, None, False, whole)
+            return AtSchema(entry, schema, part, part_span(entry, part) or whole)
+    return AtSchema(entry, schema, None, whole)

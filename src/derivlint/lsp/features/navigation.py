@@ -152,7 +152,7 @@ def native_places(analysis: DocumentAnalysis, natives: Iterable[NativeFunction])
 
 
 def _of_part(analysis: DocumentAnalysis, entry: Entry, part: Argument | Return | None) -> tuple[FileSpan, ...]:
-    schema = schema_of(analysis.model, entry)
+    schema = schema_of(entry)
     if part is None or schema is None or entry.name is None:
         return ()
     # the part belongs to the canonical function, but the entry may name another variant of it

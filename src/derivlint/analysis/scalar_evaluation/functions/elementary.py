@@ -14,7 +14,6 @@ Real = Callable[[float], Value]
 Complex = Callable[[complex], Value]
 
 _LN2 = math.log(2)
-_LN10 = math.log(10)
 
 
 def _inverse(value: float) -> Value:
