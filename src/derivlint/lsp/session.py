@@ -107,16 +107,13 @@ class Session:
         if file is not None:
             file.is_open = False
             self.projects.forget_file(file.document.path)
-            self._cancel(file)
+            self.cancel_check(file)
             if file.publishing is not None:
                 file.publishing.cancel()
         return file
 
     def cancel_check(self, file: OpenFile) -> None:
         """Cancel the check of the previous text."""
-        self._cancel(file)
-
-    def _cancel(self, file: OpenFile) -> None:
         file.stop.set()
         file.stop = Event()
 
@@ -125,7 +122,7 @@ class Session:
         self._generation += 1
         self.projects.forget()
         for file in self.files.values():
-            self._cancel(file)
+            self.cancel_check(file)
             file.is_checked = self.projects.is_derivatives_file(file.document.path)
         return [file for file in self.files.values() if file.is_checked]
 

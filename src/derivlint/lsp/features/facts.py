@@ -198,14 +198,9 @@ def accessed(owner: CppType, *, arrow: bool) -> CppType:
     return held_by(plain) or plain if arrow else plain
 
 
-def operator_name(name: str) -> str:
-    """Return the operator of a C++ function: ``sum`` for ``sum_symint``."""
-    return without_symint(name)
-
-
 def operators_of(model: Model, callee: Callee) -> tuple[NativeFunction, ...]:
     """Return the operators that a call may refer to, narrowed by the selected overload if it is known."""
-    natives = model.natives.named(operator_name(callee.name))
+    natives = model.natives.named(without_symint(callee.name))
     variant = "method" if callee.is_method else "function"
     fitting = tuple(native for native in natives if variant in native.variants and not native.generated)
     chosen = callee.chosen

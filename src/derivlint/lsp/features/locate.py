@@ -14,8 +14,8 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from derivlint.formula import Expr, Formula, Node, Word
-from derivlint.lint.engine.ownership import EntryFinder
-from derivlint.lint.suppressions.suppression_comments import SuppressedName, Suppression, read_suppressions
+from derivlint.lint.suppressions.suppression import suppressions_of
+from derivlint.lint.suppressions.suppression_comments import SuppressedName, Suppression
 from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, KeyName, Model
 from derivlint.model.entry import Expression
@@ -127,24 +127,17 @@ class AtEntry(Struct, frozen=True):
 Located: TypeAlias = AtFormula | AtKeyword | AtKey | AtSchema | AtDispatchKey | AtEntryKey | AtSuppression | AtEntry
 
 
-class _Places:
-    """The entries and suppressions of a model by their spans, computed once."""
-
-    def __init__(self, model: Model) -> None:
-        self.entries = EntryFinder(model)
-        self.suppressions = read_suppressions(model.document)
-
-
 def entry_at(analysis: DocumentAnalysis, offset: int) -> Entry | None:
     """Return the entry at an offset, or the one that ends there."""
-    entries = _places(analysis.model).entries
+    entries = suppressions_of(analysis.model).finder
     entry = entries.at(offset)
     return entry if entry is not None or offset == 0 else entries.at(offset - 1)
 
 
 def locate(analysis: DocumentAnalysis, offset: int) -> Located | None:
     """Return the syntax at an offset of ``analysis.source``; an offset directly after a word belongs to the word."""
-    for suppression in _places(analysis.model).suppressions:
+    for placed in suppressions_of(analysis.model).placed:
+        suppression = placed.suppression
         if suppression.span.start <= offset <= suppression.span.end:
             name = next((name for name in suppression.names if name.span.start <= offset <= name.span.end), None)
             return AtSuppression(suppression, name, name.span if name is not None else suppression.head)
@@ -234,10 +227,6 @@ def part_span(entry: Entry, part: Argument | Return) -> Span | None:
 
 
 # ---- parts of an entry
-
-
-def _places(model: Model) -> _Places:
-    return model.ask(_Places, model)
 
 
 def _touches(node: YamlNode, offset: int) -> bool:

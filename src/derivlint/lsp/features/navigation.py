@@ -7,10 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from derivlint.cpp.declarations.declaration_tokens import Tokens
+from derivlint.cpp.operator_signatures import without_symint
 from derivlint.formula import Index, Name, Number, Word, whole_number
 from derivlint.lsp.analysis import DocumentAnalysis, FileSpan
 from derivlint.lsp.features.describe import entries_serving
-from derivlint.lsp.features.facts import Callee, FormulaFacts, Variable, operator_name, operators_of, variable
+from derivlint.lsp.features.facts import Callee, FormulaFacts, Variable, operators_of, variable
 from derivlint.lsp.features.hover import callee_at
 from derivlint.lsp.features.locate import (
     AtEntryKey,
@@ -277,7 +278,7 @@ def _uses(analysis: DocumentAnalysis, at: Located | None) -> Iterator[Span]:
     if isinstance(at, AtFormula) and at.written is not None:
         callee = callee_at(FormulaFacts(analysis.model, at.written), at)
         if callee is not None:
-            yield from _calls(analysis.model, operator_name(callee.name))
+            yield from _calls(analysis.model, without_symint(callee.name))
             return
         formula_variable = variable_at(at, at.written)
         if formula_variable is not None and formula_variable.part is None:
@@ -334,23 +335,16 @@ def _words(entry: Entry, names: frozenset[str]) -> Iterator[Span]:
             yield from (formula.span_of(w) for w in formula.parsed.words if w.text in names and w.role == "variable")
 
 
-class _CallsOfName:
-    """Words in a file's formulas that may be called functions, by operator name."""
-
-    def __init__(self, model: Model) -> None:
-        self.by_name: dict[str, list[tuple[DerivativeFormula, Word]]] = {}
-        for entry in model.all_entries:
-            for formula in entry.formulas:
-                if not formula.is_expression:
-                    continue
-                text = formula.parsed.text
-                for word in formula.parsed.words:
-                    if word.role in ("callee", "member") or (
-                        word.role == "qualified" and not text.startswith("::", word.end)
-                    ):
-                        self.by_name.setdefault(operator_name(word.text), []).append((formula, word))
+def _calls_by_name(model: Model) -> dict[str, list[tuple[DerivativeFormula, Word]]]:
+    """Return the words in a file's formulas that may be called functions, by operator name."""
+    calls: dict[str, list[tuple[DerivativeFormula, Word]]] = {}
+    for formula in (formula for entry in model.all_entries for formula in entry.formulas if formula.is_expression):
+        text = formula.parsed.text
+        for word in formula.parsed.words:
+            if word.role in ("callee", "member") or (word.role == "qualified" and not text.startswith("::", word.end)):
+                calls.setdefault(without_symint(word.text), []).append((formula, word))
+    return calls
 
 
 def _calls(model: Model, name: str) -> Iterator[Span]:
-    calls = model.ask(_CallsOfName, model)
-    return (formula.span_of(word) for formula, word in calls.by_name.get(name, ()))
+    return (formula.span_of(word) for formula, word in model.ask(_calls_by_name, model).get(name, ()))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from derivlint.cpp.operator_signatures import without_symint
 from derivlint.formula import Lambda, Node, Word, walk
 from derivlint.formula.vocabulary import SPECIAL_WORDS
 from derivlint.lint import TextEdit
 from derivlint.lint.edits import formula_edit
 from derivlint.lint.wording import quoted
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.lsp.features.facts import FormulaFacts, VariableKind, operator_name, variable
+from derivlint.lsp.features.facts import FormulaFacts, VariableKind, variable
 from derivlint.lsp.features.hover import callee_at
 from derivlint.lsp.features.locate import AtFormula, AtKey, AtSchema, AtSuppression, Located, locate
 from derivlint.model import DerivativeFormula
@@ -99,7 +100,7 @@ def _of_schema(name: str) -> str:
 def _in_formula(analysis: DocumentAnalysis, at: AtFormula, formula: DerivativeFormula, word: Word) -> str:
     callee = callee_at(FormulaFacts(analysis.model, formula), at)
     if callee is not None:
-        if analysis.natives.named(operator_name(callee.name)):
+        if analysis.natives.named(without_symint(callee.name)):
             return f"{quoted(callee.name)} is an operator of native_functions.yaml"
         return f"{quoted(callee.name)} is declared in C++"
     formula_variable = variable(formula, word.text) if word.role == "variable" else None

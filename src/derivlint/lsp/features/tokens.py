@@ -9,10 +9,11 @@ from msgspec import Struct
 
 from derivlint.cpp.library import library_of
 from derivlint.cpp.lookup import EntityKind, qualified_entity
+from derivlint.cpp.operator_signatures import without_symint
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
 from derivlint.formula import Call, Name, tokens, walk
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.lsp.features.facts import FormulaFacts, VariableKind, operator_name, variable
+from derivlint.lsp.features.facts import FormulaFacts, VariableKind, variable
 from derivlint.model import DerivativeFormula, Entry, Model, Role
 from derivlint.model.entry import Expression
 from derivlint.model.generated.saved import without_repetition
@@ -53,25 +54,15 @@ class SemanticToken(Struct, frozen=True):
     modifiers: tuple[str, ...] = ()
 
 
-class _TokenCache:
-    """A cache of tokens by entry text; an edit changes few entries.
-
-    Attributes:
-        by_text: the tokens of the entry, with spans relative to its start.
-    """
-
-    def __init__(self) -> None:
-        self.by_text: dict[str, tuple[SemanticToken, ...]] = {}
-
-
-#: The caches by set of operators, on which the meaning of names depends.
-_CACHES: WeakKeyDictionary[NativeFunctions, _TokenCache] = WeakKeyDictionary()
+#: The tokens of entries by their text, with spans relative to its start; an edit changes few entries. Each set of
+#: operators, on which the meaning of names depends, has its own.
+_CACHES: WeakKeyDictionary[NativeFunctions, dict[str, tuple[SemanticToken, ...]]] = WeakKeyDictionary()
 #: The maximum number of cached entries: a few large files with their edits.
 _MAX_TEXTS = 8192
 
 
 def _relative_tokens(model: Model, entry: Entry) -> tuple[SemanticToken, ...]:
-    by_text = _CACHES.setdefault(model.natives, _TokenCache()).by_text
+    by_text = _CACHES.setdefault(model.natives, {})
     text = model.source.slice(entry.span)
     relative = by_text.get(text)
     if relative is None:
@@ -152,7 +143,7 @@ def _qualified(model: Model, expression: Expression) -> Iterator[tuple[int, tupl
             kind = _KINDS.get(qualified_entity(library, scope, node).kind)
             if kind is not None:
                 part = node.parts[-1]
-                is_operator = kind == "function" and model.natives.named(operator_name(part.identifier))
+                is_operator = kind == "function" and model.natives.named(without_symint(part.identifier))
                 yield part.start, (kind, ("defaultLibrary",) if is_operator else ())
 
 
@@ -181,7 +172,7 @@ def _word(
         # not an expression: the type of a lambda's parameter
         return "type", ()
     kind = "method" if role == "member" else "function"
-    return kind, ("defaultLibrary",) if model.natives.named(operator_name(text)) else ()
+    return kind, ("defaultLibrary",) if model.natives.named(without_symint(text)) else ()
 
 
 def _split(source: SourceFile, span: Span, kind: str, modifiers: tuple[str, ...]) -> Iterator[SemanticToken]:

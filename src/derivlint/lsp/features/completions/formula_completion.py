@@ -12,12 +12,13 @@ from derivlint.cpp.declarations.declaration import Function
 from derivlint.cpp.library import ATEN, HELPERS, Library, library_of
 from derivlint.cpp.lookup import resolve_namespace
 from derivlint.cpp.naming import NAMESPACES
+from derivlint.cpp.operator_signatures import without_symint
 from derivlint.formula import Member, Name
 from derivlint.lsp.analysis import DocumentAnalysis
 from derivlint.lsp.features.completions.context import MAX_PROPOSALS, Completion, CompletionContext, completion_context
 from derivlint.lsp.features.completions.draft import Draft, Fragment, OpenCall, draft_of, fragment, open_call, type_of
 from derivlint.lsp.features.describe import signatures_text
-from derivlint.lsp.features.facts import VariableKind, accessed, functions_named, methods_of, operator_name, variable
+from derivlint.lsp.features.facts import VariableKind, accessed, functions_named, methods_of, variable
 from derivlint.model import Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRADS
@@ -144,7 +145,7 @@ def _function(draft: Draft, owner: str, name: str, kind: str, span: Span, sort: 
     """Return the proposal for a function or a method; for operators, the documentation is computed on request."""
     data = f"{kind}|{owner}|{name}"
     if owner in (ATEN, TENSOR.text):
-        schemas = _schemas(draft.facts.model.natives).get(operator_name(name), ())
+        schemas = _schemas(draft.facts.model.natives).get(without_symint(name), ())
         if schemas:
             more = f" (+{len(schemas) - 1})" if len(schemas) > 1 else ""
             return Completion(name, kind, name, span, schemas[0] + more, f"{sort}{name}", data=data)
