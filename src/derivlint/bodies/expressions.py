@@ -119,8 +119,7 @@ class Expressions(Values):
 
     def number(self, node: Number) -> Any:
         """Evaluate a literal."""
-        digits = node.text.lower().rstrip("flu")
-        return ZERO if digits and not digits.strip("0.") else CONSTANT
+        return ZERO if node.is_zero else CONSTANT
 
     def unary(self, node: Unary | Postfix) -> Any:
         """Evaluate a unary operator."""

@@ -104,6 +104,12 @@ class Number(Expr, eq=False):
         """The number as written."""
         return self.text
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is zero, ``0`` or ``0.0f``."""
+        digits = self.text.lower().rstrip("flu")
+        return bool(digits) and not digits.strip("0.")
+
 
 class String(Expr, eq=False):
     """A string literal, or several adjacent ones, which C++ joins; ``text`` is the source with its quotes."""

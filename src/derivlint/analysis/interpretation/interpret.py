@@ -181,8 +181,7 @@ class _InterpretationRun(Analysis[Fact]):
         )
 
     def number(self, node: Number) -> Fact:
-        digits = node.text.lower().rstrip("flu")
-        return ZERO if digits and not digits.strip("0.") else CONSTANT
+        return ZERO if node.is_zero else CONSTANT
 
     # ---- operators
 

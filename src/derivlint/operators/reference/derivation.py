@@ -141,8 +141,7 @@ class _Derivation(Analysis[Value]):
         return self.named(name) if node.simple is not None or name == "nullopt" else CONSTANT
 
     def number(self, node: Number) -> Value:
-        digits = node.text.lower().rstrip("flu")
-        return ZERO if not digits.strip("0.") else CONSTANT
+        return ZERO if node.is_zero else CONSTANT
 
     def unary(self, node: Unary) -> Value:
         operand = self.sum(node.operand)
