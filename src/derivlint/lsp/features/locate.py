@@ -17,7 +17,7 @@ from derivlint.formula import Expr, Formula, Node, Word
 from derivlint.lint.suppressions.suppression import suppressions_of
 from derivlint.lint.suppressions.suppression_comments import SuppressedName, Suppression
 from derivlint.lsp.analysis import DocumentAnalysis
-from derivlint.model import DerivativeFormula, DispatchBody, Entry, KeyName, Model
+from derivlint.model import DerivativeFormula, DispatchBody, Entry, KeyName
 from derivlint.model.entry import Expression
 from derivlint.schema import Argument, FunctionSchema, SchemaError, parse_schema
 from derivlint.schema.syntax.arguments import Return
@@ -149,7 +149,7 @@ def locate(analysis: DocumentAnalysis, offset: int) -> Located | None:
         return AtEntry(entry, entry.span)
     if _touches(pair.key, offset - entry.start) and isinstance(pair.key, Scalar):
         return _at_key(entry, pair.key, offset)
-    return _at_value(analysis.model, entry, pair, offset)
+    return _at_value(entry, pair, offset)
 
 
 def decoded_index(entry: Entry, scalar: Scalar, offset: int) -> int | None:
@@ -258,10 +258,10 @@ def _at_key(entry: Entry, key: Scalar, offset: int) -> Located:
     return AtEntryKey(entry, key, entry.place(key))
 
 
-def _at_value(model: Model, entry: Entry, pair: Pair, offset: int) -> Located:
+def _at_value(entry: Entry, pair: Pair, offset: int) -> Located:
     value = pair.value
     if value is entry.name:
-        return _at_schema(model, entry, entry.name, offset)
+        return _at_schema(entry, entry.name, offset)
     for expression in entry.expressions:
         is_there = _touches(expression.scalar, offset - entry.start)
         if is_there and (expression.written is None or expression.written.value is value):
@@ -288,7 +288,7 @@ def _at_formula(entry: Entry, expression: Expression, offset: int) -> AtFormula:
     return AtFormula(entry, expression, formula, index, path, word, span)
 
 
-def _at_schema(model: Model, entry: Entry, name: Scalar, offset: int) -> AtSchema:
+def _at_schema(entry: Entry, name: Scalar, offset: int) -> AtSchema:
     schema = schema_of(entry)
     index = decoded_index(entry, name, offset)
     operator, whole = entry.name_span, entry.place(name)
