@@ -46,6 +46,11 @@ META = RuleMeta(
 )
 
 VALID = (
+    """\
+- name: clamp_max(Tensor self, Scalar max) -> Tensor
+  self: grad * (self <= max).type_as(grad)
+  result: auto_element_wise
+""",
     # the transpose has other sizes
     """\
 - name: _reshape_copy(Tensor self, SymInt[] size) -> Tensor
@@ -86,10 +91,13 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         formula = interpretation.formula
         for node, operand in computed_for_sizes(interpretation, analyses.operators):
             place, text = written(formula, node), formula.source_of(operand)
+            # "auto_element_wise" puts the conjugate of the tangent for the gradient in "type_as(grad)"
+            if place is None:
+                continue
             yield Finding(
                 formula.span_of(node),
                 f"{quoted(formula.source_of(node))} is computed for its sizes only, and {quoted(text)} has the same",
                 help=f"write {quoted(text)}",
-                fix=formula_fix(formula.written, f"use {quoted(text)}", [(*place, text)]) if place else None,
+                fix=formula_fix(formula.written, f"use {quoted(text)}", [(*place, text)]),
                 at=formula.written,
             )
