@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from derivlint.authoring.cxx import Printer
-from derivlint.authoring.shapes import Sizes, SizesOf, drop_needless_sums, shorten
+from derivlint.authoring.shapes import Sizes, SizesOf, drop_needless_sums, is_zero, shorten
 from derivlint.formula import parse_formula
 from derivlint.graph.differentiation.entries import Entries, operator_name
 from derivlint.graph.differentiation.forward import PRIMAL, TANGENT, jvp
@@ -133,7 +133,7 @@ class Deriver:
         inputs[GRAD_OUTPUT] = self._sizes.of(graph, inputs)[graph.outputs[0]]
         formulas, backward_operators = {}, []
         for wrt, gradient in gradients.items():
-            if _is_zero(gradient.outputs[0]):
+            if is_zero(gradient.outputs[0]):
                 continue
             backward = f"{name}_{wrt}_backward" if len(tensors) > 1 else f"{name}_backward"
             formulas[wrt] = f"{backward}({', '.join([GRAD, *(item.name for item in arguments)])})"
@@ -227,7 +227,7 @@ class Deriver:
         if len(tangents.outputs) < 2:
             raise GraphError("the result has no derivative by its arguments")
         tangent = self._single(tangents, 1, sizes)
-        if _is_zero(tangent.outputs[0]):
+        if is_zero(tangent.outputs[0]):
             raise GraphError("the derivative of the result is zero")
         (text,) = Printer(tangent, self.entries.operators, {name: name + PRIMAL for name in tensors}).expressions()
         # a tangent must be neither an argument's tangent itself nor a view of it
@@ -246,10 +246,6 @@ class Deriver:
             return work()
         except GraphError as error:
             raise InputError(f"cannot derive the gradient: {error}") from error
-
-
-def _is_zero(value: GraphValue) -> bool:
-    return value.node is not None and operator_name(value.node) in Book.by_hand("zero")
 
 
 def _shares_memory(value: GraphValue) -> bool:

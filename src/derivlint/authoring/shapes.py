@@ -121,19 +121,20 @@ def _same_value(node: GraphNode, name: str, sizes: Mapping[GraphValue, Sizes]) -
     own = sizes[node.output]
     operands = node.inputs
     if node.kind == ADD or name == "add":
-        zero = next((place for place, value in enumerate(operands[:2]) if _is_zeros(value)), None)
+        zero = next((place for place, value in enumerate(operands[:2]) if is_zero(value)), None)
         same = operands[1 - zero] if zero is not None and len(operands) == 2 else None
     elif node.kind == "aten::expand":
         same = operands[0]
-    elif name == "where" and len(operands) == 3 and all(map(_is_zeros, operands[1:])):
+    elif name == "where" and len(operands) == 3 and all(map(is_zero, operands[1:])):
         same = operands[1]
     elif name in ("mul", "div", "neg", "clone") and operands:
-        zeros = [value for value in (operands[:2] if name == "mul" else operands[:1]) if _is_zeros(value)]
+        zeros = [value for value in (operands[:2] if name == "mul" else operands[:1]) if is_zero(value)]
         same = zeros[0] if zeros else None
     else:
         same = None
     return same if same is not None and same.type.is_tensor and sizes[same] == own else None
 
 
-def _is_zeros(value: GraphValue) -> bool:
-    return value.node is not None and operator_name(value.node) == _ZEROS
+def is_zero(value: GraphValue) -> bool:
+    """Whether a value is zeros, according to the operator book."""
+    return value.node is not None and operator_name(value.node) in Book.by_hand("zero")
