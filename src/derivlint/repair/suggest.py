@@ -163,7 +163,9 @@ class _Search:
 
     @property
     def _convention(self) -> str:
-        """The reason why no check compares the operator's derivative, or empty."""
+        """The reason why no check compares the operator's derivative, or empty; so if a finding has a fix."""
+        if any(item.key == self._target.key and item.fix is not None for item in self._target.findings):
+            return ""
         function = self._target.body.entry.function
         name = function.canonical.name.base if function is not None else ""
         return f'"{name}" {reasons()[name]}' if name in reasons() else ""
