@@ -247,7 +247,12 @@ class VerifyReporter(Struct, frozen=True):
             missing: those that were requested.
             output: the output options.
         """
-        alone = unchecked if self.operators is not None or output.verbose else missing
+        alone = [
+            item
+            for item in unchecked
+            # each formula that cannot be called has a reason of its own
+            if self.operators is not None or output.verbose or item in missing or item.why is SkipReason.NOT_CALLABLE
+        ]
         alike = Counter(item.reason for item in alone)
         for item in alone:
             if output.verbose or alike[item.reason] <= _MAX_LISTED:
