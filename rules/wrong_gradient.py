@@ -151,6 +151,31 @@ INVALID = (
         ),
         help="computed with small tensors of distinct elements",
     ),
+    # whatever the unknown function computes
+    Invalid(
+        """\
+- name: sinh(Tensor self) -> Tensor
+  self: my_backward(grad)
+""",
+        at="2:9-26",
+        message=(
+            'the gradient of "self" cannot be computed at self.sizes() = [3, 2, 5]: it depends on "self", which the '
+            "formula does not use"
+        ),
+        help='compute it from "self"',
+    ),
+    Invalid(
+        """\
+- name: cosh(Tensor self) -> Tensor
+  self: my_backward(grad, result)
+""",
+        at="2:9-34",
+        message=(
+            'the gradient of "self" cannot be computed: -3.01 and 3.01 have the same output, but not the same '
+            "derivative"
+        ),
+        help='compute it from "self"',
+    ),
 )
 
 

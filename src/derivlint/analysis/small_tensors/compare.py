@@ -73,6 +73,7 @@ class WrongValues(Struct, frozen=True):
         actual: the element of the formula's value.
         reason: the reason why PyTorch rejects the computation, in place of elements.
         varied: the arguments that may be the cause, including those that the formula does not mention.
+        needed: the argument without which the gradient is not determined, or empty.
     """
 
     formula: TypedFormula
@@ -83,6 +84,7 @@ class WrongValues(Struct, frozen=True):
     actual: float = 0.0
     reason: str = ""
     varied: frozenset[str] = frozenset()
+    needed: str = ""
 
 
 class _FormulaCheck(Struct):
@@ -156,8 +158,8 @@ def _undetermined(
     for point in points_of(operator, differentiability.function, signature, signature.used(formulas)):
         contradiction = undetermined(formula, differentiability.function, point)
         if contradiction is not None:
-            at, reason, name = contradiction
-            yield WrongValues(formula, name, (), shown_arguments(at), reason=reason, varied=at.varied)
+            at, reason, name, needed = contradiction
+            yield WrongValues(formula, name, (), shown_arguments(at), reason=reason, varied=at.varied, needed=needed)
             return
 
 

@@ -37,11 +37,12 @@ _UNKNOWN = frozenset(map(id, (OPAQUE, size_values.OPAQUE, UNKNOWN)))
 _EQUAL = 1e-9
 
 
-def undetermined(formula: TypedFormula, function: NativeFunction, point: Point) -> tuple[Point, str, str] | None:
+def undetermined(formula: TypedFormula, function: NativeFunction, point: Point) -> tuple[Point, str, str, str] | None:
     """Find a point at which a formula cannot be right.
 
     Returns:
-        the point, the reason, and the argument whose gradient is undetermined; None if there is none.
+        the point, the reason, the argument whose gradient is undetermined, and the one that it depends on; None if
+        there is none.
     """
     helpers = _unknown_helpers(formula)
     if not helpers:
@@ -63,12 +64,13 @@ def undetermined(formula: TypedFormula, function: NativeFunction, point: Point) 
                 what = _difference(point, further, name)
                 if what:
                     varied = point.varied | {changed}
-                    return replace(point, varied=varied), f'{what} "{changed}", which the formula does not use', name
+                    reason = f'{what} "{changed}", which the formula does not use'
+                    return replace(point, varied=varied), reason, name, changed
             collision = _collision(formula, function, point, name)
         except UnknownValueError:
             continue
         if collision is not None:
-            return *collision, name
+            return *collision, name, name
     return None
 
 

@@ -70,10 +70,11 @@ def tensor_findings(entry: Entry, model: Model, *, backward: bool) -> Iterator[F
     for wrong in small_tensors_of(model, entry):
         formula = wrong.formula
         if formula.is_backward is backward:
+            cure = f"compute it from {quoted(wrong.needed)}" if wrong.needed else None
             yield Finding(
                 formula.span_of(formula.tree),
                 _tensor_message(wrong),
-                help="computed with small tensors of distinct elements",
+                help=cure or "computed with small tensors of distinct elements",
                 at=formula.written,
             )
 
