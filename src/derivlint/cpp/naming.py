@@ -156,7 +156,7 @@ def check_template_arguments(typer: Typer, arguments: Sequence[Number | TypeName
 
 
 def check_type(typer: Typer, names: Sequence[Name], *, is_type: bool = True) -> bool:
-    """Whether the names of a type exist and are no variables, nor constants or functions if they must be types."""
+    """Whether the names of a type exist and none is a variable, nor a constant or function where it must be a type."""
     for name in names:
         if name.simple in TYPE_WORDS:
             continue
