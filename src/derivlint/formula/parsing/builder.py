@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from derivlint.formula.nodes import (
     Binary,
-    Block,
     BraceList,
     Call,
     Cast,
@@ -168,18 +167,7 @@ class TreeBuilder:
 
     def lambda_opaque(self, children: list[Any]) -> Lambda:  # noqa: D102
         token = children[0]
-        made = self._lambda(token.info, token.end, None)
-        body: list[Token] = token.info.body
-        if body:
-            made.statements = self.statements(body, body[0].start, body[-1].end)
-        return made
-
-    def statements(self, tokens: list[Token], start: int, end: int) -> Block:
-        """Parse the statements of a lambda."""
-        # the statement parser derives from this builder
-        from derivlint.formula.parsing.statements import parse_body
-
-        return parse_body(tokens, start, end)
+        return self._lambda(token.info, token.end, None)
 
     @staticmethod
     def _lambda(info: LambdaInfo, end: int, body: Expr | None) -> Lambda:

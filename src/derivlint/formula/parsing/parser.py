@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from derivlint.formula.formula import Formula
-from derivlint.formula.nodes import MAX_DEPTH, depth
+from derivlint.formula.nodes import MAX_DEPTH, Lambda, depth, walk
 from derivlint.formula.parsing.angles import mark_angles, mark_casts
 from derivlint.formula.parsing.diagnose import diagnose
-from derivlint.formula.parsing.lambdas import mark_lambdas
+from derivlint.formula.parsing.lambdas import LambdaInfo, mark_lambdas
 from derivlint.formula.parsing.lexical import lexical_problem, suspicious_problem
 from derivlint.formula.parsing.parse_table import formula_table
 from derivlint.formula.parsing.tokens import SyntaxProblem, SyntaxProblemKind, tokens
@@ -78,9 +78,22 @@ def _parsed(text: str) -> Formula:
         if not marked or (problem is not None and problem.kind not in _KEEPS_TREE):
             return None, () if problem is None else (problem,)
         tree, problem = _tree_and_problem(text, expression, marked, fed, problem)
+        if tree is not None and lambdas:
+            _read_statements(tree, lambdas)
         return tree, () if problem is None else (problem,)
 
     return Formula(text, parse, marked, lambdas)
+
+
+def _read_statements(tree: Expr, lambdas: list[LambdaInfo]) -> None:
+    """Parse the bodies of lambdas of several statements."""
+    # few formulas have any
+    from derivlint.formula.parsing.statements import parse_body
+
+    bodies = {info.start: info.body for info in lambdas if info.body}
+    for node in walk(tree):
+        if isinstance(node, Lambda) and (body := bodies.get(node.start)) is not None:
+            node.statements = parse_body(body, body[0].start, body[-1].end)
 
 
 def _refused(text: str, message: str, significant: list[Token] | None) -> Formula:

@@ -423,12 +423,10 @@ class StatementBuilder(TreeBuilder):
 
     def lambda_opaque(self, children: list[Any]) -> Lambda:  # noqa: D102
         made = super().lambda_opaque(children)
-        if made.statements is None:
-            made.statements = Block(made.end, made.end, ())
+        body: list[Token] = children[0].info.body
+        start = body[0].start if body else made.end
+        made.statements = self._read_body(body, start, body[-1].end if body else made.end)
         return made
-
-    def statements(self, tokens: list[Token], start: int, end: int) -> Block:  # noqa: D102
-        return self._read_body(tokens, start, end)
 
     # ---- statements
 
