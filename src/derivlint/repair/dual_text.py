@@ -31,7 +31,7 @@ class DualText(Struct, frozen=True):
         items: the items of a list or tuple.
         symbolic: whether it consists of symbolic sizes.
         may_be_absent: whether it is an optional argument, or its tangent.
-        is_scalar: whether it is a ``Scalar``, of which C++ calculates nothing.
+        is_scalar: whether it is a ``Scalar``, which has no arithmetic in C++.
         is_number: whether it is calculated of numbers.
     """
 
