@@ -34,7 +34,7 @@ from derivlint.analysis.small_tensors.inputs import (
     seeds_like,
 )
 from derivlint.analysis.small_tensors.points import (
-    Point,
+    TensorPoint,
     elements,
     gradient_of,
     points_of,
@@ -156,10 +156,12 @@ def _undetermined(
         return
     signature = _signature(differentiability)
     for point in points_of(operator, differentiability.function, signature, signature.used(formulas)):
-        contradiction = undetermined(formula, differentiability.function, point)
-        if contradiction is not None:
-            at, reason, name, needed = contradiction
-            yield WrongValues(formula, name, (), shown_arguments(at), reason=reason, varied=at.varied, needed=needed)
+        wrong = undetermined(formula, differentiability.function, point)
+        if wrong is not None:
+            arguments = shown_arguments(wrong.at)
+            yield WrongValues(
+                formula, wrong.name, (), arguments, reason=wrong.reason, varied=wrong.at.varied, needed=wrong.needed
+            )
             return
 
 
@@ -258,7 +260,7 @@ def _fitted(value: Value, like: Value) -> Value:
     return fitted
 
 
-def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: Point) -> WrongValues | None:
+def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: TensorPoint) -> WrongValues | None:
     signature = point.signature
     values = _components(formula, evaluate, variables_of(formula, point))
     gradients = point.gradients
@@ -275,7 +277,7 @@ def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: Point) ->
     return None
 
 
-def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: Point) -> WrongValues | None:
+def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: TensorPoint) -> WrongValues | None:
     signature = point.signature
     names = [name for name in signature.inputs if point.arguments.get(name) is not None]
     variables = formula.variables
@@ -297,14 +299,14 @@ def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: Point) -> 
     return None
 
 
-def _refused(formula: TypedFormula, point: Point, reason: str) -> WrongValues:
+def _refused(formula: TypedFormula, point: TensorPoint, reason: str) -> WrongValues:
     return WrongValues(
         formula, formula.written.names[0].text, (), shown_arguments(point), reason=reason, varied=point.varied
     )
 
 
 def _first_wrong(
-    formula: TypedFormula, name: str, value: Value, expected: Sequence[float], point: Point
+    formula: TypedFormula, name: str, value: Value, expected: Sequence[float], point: TensorPoint
 ) -> WrongValues | None:
     at = shown_arguments(point)
     start = 0

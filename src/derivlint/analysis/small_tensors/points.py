@@ -31,7 +31,7 @@ _KINDS = (0, 1, 2)
 _MOST_SHOWN = 10
 
 
-class Point(Struct, frozen=True, dict=True):
+class TensorPoint(Struct, frozen=True, dict=True):
     """An operator with arguments."""
 
     operator: ReferenceOperator
@@ -127,7 +127,7 @@ def product(one: Value, two: Value) -> float:
 
 def points_of(
     operator: ReferenceOperator, function: NativeFunction, signature: EvaluationSignature, used: frozenset[str]
-) -> Iterator[Point]:
+) -> Iterator[TensorPoint]:
     """The points of an operator, with gradients of the outputs that formulas use."""
     for kind in _KINDS:
         count = 0
@@ -147,7 +147,7 @@ def points_of(
 
 def point_at(
     operator: ReferenceOperator, signature: EvaluationSignature, arguments: Values, used: frozenset[str]
-) -> Point | None:
+) -> TensorPoint | None:
     """The point with some arguments, or None if the operator does not accept them."""
     try:
         outputs = operator.outputs(arguments)
@@ -155,11 +155,11 @@ def point_at(
         return None
     named = dict(zip(signature.outputs, outputs, strict=False))
     if all(type(named.get(name)) in (SmallTensor, tuple) for name in signature.differentiable):
-        return Point(operator, signature, arguments, named, used)
+        return TensorPoint(operator, signature, arguments, named, used)
     return None
 
 
-def variables_of(formula: TypedFormula, point: Point) -> dict[str, Value]:
+def variables_of(formula: TypedFormula, point: TensorPoint) -> dict[str, Value]:
     """The variables of a formula at a point."""
     signature = point.signature
     if formula.is_backward:
@@ -174,7 +174,7 @@ def variables_of(formula: TypedFormula, point: Point) -> dict[str, Value]:
     return variables
 
 
-def gradient_of(point: Point, name: str, gradients: Mapping[str, Value]) -> Value:
+def gradient_of(point: TensorPoint, name: str, gradients: Mapping[str, Value]) -> Value:
     """The correct gradient of an argument, element by element."""
     own = point.arguments[name]
     units: list[Value]
@@ -197,7 +197,7 @@ def _unit(tensor: SmallTensor, at: int) -> SmallTensor:
     return SmallTensor(tensor.sizes, [float(place == at) for place in range(len(tensor.items))])
 
 
-def shown_arguments(point: Point) -> tuple[tuple[str, Value], ...]:
+def shown_arguments(point: TensorPoint) -> tuple[tuple[str, Value], ...]:
     """The arguments to show in a message; for tensors, their sizes."""
     return shown(
         {name: _positions(value) if name in POSITIONS else sizes_of(value) for name, value in point.arguments.items()}

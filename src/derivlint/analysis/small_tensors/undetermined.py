@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from derivlint.analysis.scalar_evaluation.compare import differ
@@ -16,7 +17,7 @@ from derivlint.analysis.shapes.cases import output_sizes
 from derivlint.analysis.small_tensors.domain import FAILURES, is_elementwise, property_of
 from derivlint.analysis.small_tensors.evaluate import unsupported_nodes
 from derivlint.analysis.small_tensors.inputs import NUMBERS, Values, numbers
-from derivlint.analysis.small_tensors.points import Point, gradient_of, point_at, product, salt, variables_of
+from derivlint.analysis.small_tensors.points import TensorPoint, gradient_of, point_at, product, salt, variables_of
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, sizes_of
 from derivlint.analysis.typed import TypedFormula
 from derivlint.formula import Call
@@ -37,13 +38,24 @@ _UNKNOWN = frozenset(map(id, (OPAQUE, size_values.OPAQUE, UNKNOWN)))
 _EQUAL = 1e-9
 
 
-def undetermined(formula: TypedFormula, function: NativeFunction, point: Point) -> tuple[Point, str, str, str] | None:
-    """Find a point at which a formula cannot be right.
+class Undetermined(Struct, frozen=True):
+    """A gradient that the variables of a formula do not determine.
 
-    Returns:
-        the point, the reason, the argument whose gradient is undetermined, and the one that it depends on; None if
-        there is none.
+    Attributes:
+        at: a point at which the formula cannot be right.
+        reason: the reason.
+        name: the argument whose gradient it is.
+        needed: the argument that it depends on.
     """
+
+    at: TensorPoint
+    reason: str
+    name: str
+    needed: str
+
+
+def undetermined(formula: TypedFormula, function: NativeFunction, point: TensorPoint) -> Undetermined | None:
+    """Find a point at which a formula cannot be right, near a point."""
     helpers = _unknown_helpers(formula)
     if not helpers:
         return None
@@ -65,12 +77,12 @@ def undetermined(formula: TypedFormula, function: NativeFunction, point: Point) 
                 if what:
                     varied = point.varied | {changed}
                     reason = f'{what} "{changed}", which the formula does not use'
-                    return replace(point, varied=varied), reason, name, changed
+                    return Undetermined(replace(point, varied=varied), reason, name, changed)
             collision = _collision(formula, function, point, name)
         except UnknownValueError:
             continue
         if collision is not None:
-            return *collision, name, name
+            return Undetermined(*collision, name, name)
     return None
 
 
@@ -82,7 +94,7 @@ def _unknown_helpers(formula: TypedFormula) -> frozenset[str]:
     return names if len(calls) == len(unknown) and names.isdisjoint(("", NOT_IMPLEMENTED)) else frozenset()
 
 
-def _key(formula: TypedFormula, helpers: frozenset[str], point: Point) -> list[Value]:
+def _key(formula: TypedFormula, helpers: frozenset[str], point: TensorPoint) -> list[Value]:
     """The values of a formula's variables.
 
     Raises:
@@ -112,7 +124,7 @@ def _plain(value: Value) -> Value:
     return tuple(map(_plain, value)) if isinstance(value, tuple) else value
 
 
-def _alternatives(formula: TypedFormula, point: Point, name: str) -> Iterator[tuple[str, Values]]:
+def _alternatives(formula: TypedFormula, point: TensorPoint, name: str) -> Iterator[tuple[str, Values]]:
     """Calls that differ in one argument that the formula does not use."""
     # the sizes of several tensors depend on each other
     is_only_tensor = sum(type(value) is SmallTensor for value in point.arguments.values()) == 1
@@ -135,7 +147,7 @@ def _alternatives(formula: TypedFormula, point: Point, name: str) -> Iterator[tu
             yield changed, {**point.arguments, changed: alternative}
 
 
-def _difference(point: Point, further: Point, name: str) -> str:
+def _difference(point: TensorPoint, further: TensorPoint, name: str) -> str:
     """The reason why an argument has different gradients at two points, or an empty string."""
     own, further_own = point.arguments[name], further.arguments[name]
     if own.sizes != further_own.sizes:
@@ -155,7 +167,9 @@ def _difference(point: Point, further: Point, name: str) -> str:
     return "it depends on" if any(map(differ, *gradients)) else ""
 
 
-def _collision(formula: TypedFormula, function: NativeFunction, point: Point, name: str) -> tuple[Point, str] | None:
+def _collision(
+    formula: TypedFormula, function: NativeFunction, point: TensorPoint, name: str
+) -> tuple[TensorPoint, str] | None:
     """A point at which the output does not determine the gradient, with the reason."""
     tensors = [argument for argument, value in point.arguments.items() if type(value) is SmallTensor]
     if name in formula.variables or tensors != [name] or not is_elementwise(function.name.base):
@@ -174,7 +188,7 @@ def _collision(formula: TypedFormula, function: NativeFunction, point: Point, na
     return None
 
 
-def _numbers_with_same_output(point: Point, arguments: Values, name: str) -> tuple[float, float] | None:
+def _numbers_with_same_output(point: TensorPoint, arguments: Values, name: str) -> tuple[float, float] | None:
     def at(tensor: SmallTensor) -> tuple[Value, Value]:
         moved = point_at(point.operator, point.signature, {**arguments, name: tensor}, point.used)
         if moved is None or len(moved.outputs) != 1:
