@@ -53,7 +53,6 @@ EXCEPTIONS = {
         "add bitwise_and bitwise_or bitwise_xor div eq ge gt le logical_and logical_or lt mul ne sub",
         "the operators that the symbols of C++ stand for",
     ),
-    "src/derivlint/cli/shared/help.py": ("diff", "the name of an option"),
     "src/derivlint/authoring/cxx.py": (
         "mul neg pow rsub zeros_like",
         "the operators that have signs in C++, or that have no effect",

@@ -12,7 +12,7 @@ from tests.running import runner
 
 ENTRY = """\
 - name: sigmoid(Tensor self) -> Tensor
-  self: grad * result * (1 - result)
+  self: grad * (result * (1 - result)).conj()
   result: auto_element_wise
 """
 
