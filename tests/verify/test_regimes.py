@@ -60,11 +60,13 @@ def test_integral_targets_are_meant() -> None:
     """A loss takes labels; that other operators take integers is not said."""
     x, y = torch.rand(3, dtype=torch.float64), torch.rand(3, dtype=torch.float64)
     loss = replace(spec("mse_loss"), arguments=(*spec("mse_loss").arguments[:2], FunctionValue("reduction", "int")))
-    meant = {each.label: each.is_meant for each in regimes(SamplePoint([x, y, 1]), loss, noise_of(generator(0)), ())}
+    meant = {
+        regime.label: regime.is_meant for regime in regimes(SamplePoint([x, y, 1]), loss, noise_of(generator(0)), ())
+    }
     assert (meant["integers 0"], meant["integers 1"]) == (False, True)
     meant = {
-        each.label: each.is_meant
-        for each in regimes(SamplePoint([x, y]), spec("mul.Tensor"), noise_of(generator(0)), ())
+        regime.label: regime.is_meant
+        for regime in regimes(SamplePoint([x, y]), spec("mul.Tensor"), noise_of(generator(0)), ())
     }
     assert not meant["integers 1"]
 

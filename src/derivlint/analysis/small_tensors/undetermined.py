@@ -73,10 +73,10 @@ def undetermined(formula: TypedFormula, function: NativeFunction, point: TensorP
                 further = point_at(point.operator, point.signature, arguments, point.used)
                 if further is None or _key(formula, helpers, further) != variables:
                     continue
-                what = _difference(point, further, name)
-                if what:
+                relation = _difference(point, further, name)
+                if relation:
                     varied = point.varied | {changed}
-                    reason = f'{what} "{changed}", which the formula does not use'
+                    reason = f'{relation} "{changed}", which the formula does not use'
                     return Undetermined(replace(point, varied=varied), reason, name, changed)
             collision = _collision(formula, function, point, name)
         except UnknownValueError:
