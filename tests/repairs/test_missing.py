@@ -19,10 +19,11 @@ WRITTEN = {
         "at::_sparse_sparse_matmul(self_t, other_p) + at::_sparse_sparse_matmul(self_p, other_t)"
     ),
     "_masked_softmax": (
-        "result * (self_t.masked_fill(mask_type.value_or(2) == 1 ? mask.unsqueeze(1).unsqueeze(1) : mask, 0) - "
-        "logsumexp_jvp(self_p.masked_fill(mask_type.value_or(2) == 1 ? mask.unsqueeze(1).unsqueeze(1) : mask, "
-        "-INFINITY), self_t.masked_fill(mask_type.value_or(2) == 1 ? mask.unsqueeze(1).unsqueeze(1) : mask, 0), "
-        "{dim.value_or(-1)}, true))"
+        "result * (self_t.masked_fill(mask_type.value_or(2) == 1 && mask.dim() < self_p.dim() ? "
+        "mask.unsqueeze(1).unsqueeze(1) : mask, 0) - logsumexp_jvp(self_p.masked_fill(mask_type.value_or(2) == 1 && "
+        "mask.dim() < self_p.dim() ? mask.unsqueeze(1).unsqueeze(1) : mask, -INFINITY), "
+        "self_t.masked_fill(mask_type.value_or(2) == 1 && mask.dim() < self_p.dim() ? "
+        "mask.unsqueeze(1).unsqueeze(1) : mask, 0), {dim.value_or(-1)}, true))"
     ),
     "multi_margin_loss": (
         "result.dim() == 0 ? (multi_margin_loss_backward(at::ones_like(result), self_p, target, p, margin, weight, "

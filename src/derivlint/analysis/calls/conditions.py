@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.cpp_type import BOOL
 from derivlint.formula import Binary, Call, Conditional, Expr, Member, Number, Unary, unparenthesized
-from derivlint.formula.vocabulary import words
+from derivlint.formula.vocabulary import whole_number, words
 from derivlint.model import DerivativeFormula
 
 #: What methods count.
@@ -39,7 +39,7 @@ def _integer(node: Expr) -> int | None:
     if isinstance(node, Unary) and node.op == "-":
         number = _integer(node.operand)
         return None if number is None else -number
-    return int(node.text) if isinstance(node, Number) and node.text.isdigit() else None
+    return whole_number(node.text) if isinstance(node, Number) else None
 
 
 def negated_conditions(formula: TypedFormula) -> Iterator[Unary]:

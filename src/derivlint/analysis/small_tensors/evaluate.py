@@ -54,7 +54,8 @@ def is_understood(formula: TypedFormula) -> bool:
 def unsupported_nodes(formula: TypedFormula) -> list[Expr]:
     """The parts of a formula that are not supported, given the values of their operands."""
     compiler = _TensorCompiler(formula)
-    return [node for node in formula.nodes if isinstance(node, Expr) and not compiler.is_understood(node)]
+    # innermost parts first, as for compiling: a level takes eight frames
+    return [node for node in reversed(formula.nodes) if isinstance(node, Expr) and not compiler.is_understood(node)]
 
 
 class _TensorCompiler(ElementCompiler):
