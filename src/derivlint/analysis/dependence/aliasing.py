@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from derivlint.analysis.interpretation.degree import Degree
-from derivlint.analysis.interpretation.interpret import Interpretation, Write
+from derivlint.analysis.interpretation.facts import Write
+from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.interpretation.operators import VIEWS
 from derivlint.analysis.typed import TypedFormula, seed_names
 from derivlint.model.generated.evaluation import ORIGINAL_SELF

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import Enum, IntEnum
 
 from msgspec import Struct, field
 
-from derivlint.analysis.interpretation.degree import Degree
+from derivlint.analysis.interpretation.degree import Degree, sum_of
 from derivlint.formula import Expr
 
 
@@ -83,6 +83,26 @@ class Culprit(Struct, frozen=True):
     seeds: frozenset[str]
 
 
+class Write(Struct, frozen=True):
+    """A call or an assignment that modifies its object or an argument.
+
+    Attributes:
+        node: the call or the assignment.
+        spelling: the function's name in the call, or the operator.
+        returning: the function or operator that returns the value instead.
+        target: the modified expression.
+        operands: the arguments after the first one.
+        fact: the fact of the target.
+    """
+
+    node: Expr
+    spelling: str
+    returning: str
+    target: Expr
+    operands: tuple[Expr, ...]
+    fact: Fact
+
+
 def merged(dependences: Iterable[Mapping[str, Dependence]]) -> Mapping[str, Dependence]:
     """Join dependences; the strongest on each variable counts."""
     strongest: Mapping[str, Dependence] = {}
@@ -104,3 +124,39 @@ def weakened(dependence: Mapping[str, Dependence], most: Dependence) -> Mapping[
     if most is Dependence.VALUE:
         return dependence
     return {name: min(strength, most) for name, strength in dependence.items()}
+
+
+def seeds_of(facts: Iterable[Fact]) -> frozenset[str]:
+    """The seeds of several operands."""
+    return frozenset[str]().union(*[fact.seeds for fact in facts])
+
+
+def beside(facts: Collection[Fact], degree: Degree = Degree.UNKNOWN) -> Fact:
+    """The seeds and dependences of several operands."""
+    return Fact(degree, seeds_of(facts), merged([fact.dependence for fact in facts]))
+
+
+def joined(facts: Iterable[Fact]) -> Fact:
+    """The seeds and dependences of several operands, and the degree of their list."""
+    facts = tuple(facts)
+    degrees = {fact.degree for fact in facts} - {Degree.ZERO, Degree.CONSTANT}
+    degree = Degree.CONSTANT if not degrees else degrees.pop() if len(degrees) == 1 else Degree.UNKNOWN
+    return beside(facts, degree)
+
+
+def collected(facts: Iterable[Fact]) -> Fact:
+    """The fact of several values in a list or tuple; a constant beside a seed is not a sum."""
+    facts = tuple(facts)
+    degrees = {fact.degree for fact in facts} - {Degree.ZERO}
+    if len(degrees) > 1:
+        degrees.discard(Degree.CONSTANT)
+    degree = Degree.ZERO if not degrees else sum_of(degrees)
+    aliases = frozenset().union(*(fact.aliases for fact in facts))
+    return Fact(degree, seeds_of(facts), merged([fact.dependence for fact in facts]), aliases)
+
+
+def opaque(facts: Iterable[Fact]) -> Fact:
+    """The fact of an unknown function of several operands."""
+    operands = joined(facts)
+    degree = Degree.CONSTANT if operands.degree is Degree.CONSTANT else Degree.UNKNOWN
+    return Fact(degree, operands.seeds, operands.dependence)

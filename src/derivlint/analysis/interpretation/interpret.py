@@ -6,14 +6,27 @@ recorded where it arises.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, is_conventional, role_of
 from derivlint.analysis.interpretation.degree import Degree, function_of, product_of, sum_of
 from derivlint.analysis.interpretation.derived_calls import argument_positions, degree_of, has_parameters
-from derivlint.analysis.interpretation.facts import Cause, Culprit, Dependence, Fact, merged, weakened
+from derivlint.analysis.interpretation.facts import (
+    Cause,
+    Culprit,
+    Dependence,
+    Fact,
+    Write,
+    beside,
+    collected,
+    joined,
+    merged,
+    opaque,
+    seeds_of,
+    weakened,
+)
 from derivlint.analysis.interpretation.operators import (
     LIKE_FIRST,
     LIKE_SECOND,
@@ -63,33 +76,12 @@ JVP = "_jvp"
 
 ASSIGNMENTS = frozenset({"=", "+=", "-=", "*=", "/="})
 CONSTANT = Fact(Degree.CONSTANT)
-_NO_SEEDS: frozenset[str] = frozenset()
 ZERO = Fact(Degree.ZERO)
 
 
 def asks_metadata(call: CallFacts) -> bool:
     """Whether a call reads only metadata of a tensor: ``x.size(0)``, ``at::size(x, 0)``."""
     return call.name in METADATA_MEMBERS
-
-
-class Write(Struct, frozen=True):
-    """A call or an assignment that modifies its object or an argument.
-
-    Attributes:
-        node: the call or the assignment.
-        spelling: the function's name in the call, or the operator.
-        returning: the function or operator that returns the value instead.
-        target: the modified expression.
-        operands: the arguments after the first one.
-        fact: the fact of the target.
-    """
-
-    node: Expr
-    spelling: str
-    returning: str
-    target: Expr
-    operands: tuple[Expr, ...]
-    fact: Fact
 
 
 class Interpretation(Struct, eq=False):
@@ -100,7 +92,7 @@ class Interpretation(Struct, eq=False):
         facts: the facts of all expressions.
         root: the fact of the whole formula.
         culprits: its nonlinear parts.
-        writes: the calls that change a tensor in place.
+        writes: the calls and assignments that change a tensor in place.
         calls: every call of a named function or method.
         bodies: the facts derived from bodies of called functions, by call.
     """
@@ -202,7 +194,7 @@ class _InterpretationRun(Analysis[Fact]):
             return self._product(node, ((node.left, left), (node.right, right)), ())
         if node.op == "/":
             return self._product(node, ((node.left, left),), ((node.right, right),))
-        both = _beside((left, right))
+        both = beside((left, right))
         if node.op in ASSIGNMENTS or node.op == ",":
             # other rules report these mistakes
             return Fact(Degree.UNKNOWN, both.seeds, both.dependence)
@@ -215,16 +207,16 @@ class _InterpretationRun(Analysis[Fact]):
         operands = tuple(operands)
         facts = [fact for _, fact in operands]
         degree = sum_of([fact.degree for fact in facts])
-        joined = _beside(facts)
+        combined = beside(facts)
         if degree is Degree.AFFINE and all(fact.degree is not Degree.AFFINE for fact in facts):
             constants = tuple(operand for operand, fact in operands if fact.degree is Degree.CONSTANT)
-            self.culprits.append(Culprit(cause, node, constants, joined.seeds))
-        return Fact(degree, joined.seeds, joined.dependence)
+            self.culprits.append(Culprit(cause, node, constants, combined.seeds))
+        return Fact(degree, combined.seeds, combined.dependence)
 
     def _product(self, node: Expr, factors: Iterable[tuple[Expr, Fact]], divisors: Iterable[tuple[Expr, Fact]]) -> Fact:
         factors, divisors = tuple(factors), tuple(divisors)
         facts = [fact for _, fact in (*factors, *divisors)]
-        joined = _beside(facts)
+        combined = beside(facts)
         bad = tuple(operand for operand, fact in divisors if fact.degree.has_seed)
         degree = product_of([fact.degree for _, fact in factors])
         if any(fact.degree is Degree.UNKNOWN for _, fact in divisors):
@@ -232,12 +224,12 @@ class _InterpretationRun(Analysis[Fact]):
         is_cause = all(fact.degree is not Degree.NONLINEAR for fact in facts)
         if bad:
             if is_cause:
-                self.culprits.append(Culprit(Cause.DIVISOR, node, bad, _seeds_of(fact for _, fact in divisors)))
+                self.culprits.append(Culprit(Cause.DIVISOR, node, bad, seeds_of(fact for _, fact in divisors)))
             degree = Degree.NONLINEAR
         elif degree is Degree.NONLINEAR and is_cause:
             parts = tuple(operand for operand, fact in factors if fact.degree.has_seed)
-            self.culprits.append(Culprit(Cause.PRODUCT, node, parts, joined.seeds))
-        return Fact(degree, joined.seeds, joined.dependence)
+            self.culprits.append(Culprit(Cause.PRODUCT, node, parts, combined.seeds))
+        return Fact(degree, combined.seeds, combined.dependence)
 
     def conditional(self, node: Conditional) -> Fact:
         condition = self.of(node.condition)
@@ -249,7 +241,7 @@ class _InterpretationRun(Analysis[Fact]):
     # ---- brackets
 
     def braces(self, node: BraceList) -> Fact:
-        return _collected(map(self.of, node.items))
+        return collected(map(self.of, node.items))
 
     def cast(self, node: Cast) -> Fact:
         return self.of(node.operand)
@@ -272,13 +264,13 @@ class _InterpretationRun(Analysis[Fact]):
         """The fact of a lambda by what it captures, with the writes in its statements."""
         if node.statements is not None and not self._locals:
             names = [param.name for param in node.params]
-            self._write(node.statements, {"": CONSTANT, **dict(zip(names, arguments, strict=False))})
-        uses = _joined(map(self.of, node.uses))
+            self._collect_writes(node.statements, {"": CONSTANT, **dict(zip(names, arguments, strict=False))})
+        uses = joined(map(self.of, node.uses))
         if uses.degree is Degree.CONSTANT:
             return Fact(Degree.CONSTANT, frozenset(), uses.dependence)
         return Fact(Degree.UNKNOWN, uses.seeds, uses.dependence)
 
-    def _write(self, body: Block, parameters: dict[str, Fact]) -> None:
+    def _collect_writes(self, body: Block, parameters: dict[str, Fact]) -> None:
         """Collect the writes in the statements of a lambda, whose calls have no types."""
         self._locals = parameters
         n_calls, n_culprits = len(self.calls), len(self.culprits)
@@ -289,7 +281,7 @@ class _InterpretationRun(Analysis[Fact]):
                 values = [self.of(item) for item in (part.value, *(part.arguments or ())) if item is not None]
                 for name in part.names:
                     if values:
-                        self._locals[name.simple or ""] = _collected(values)
+                        self._locals[name.simple or ""] = collected(values)
                     else:
                         self._locals.setdefault(name.simple or "", CONSTANT)
             elif isinstance(part, Statement):
@@ -324,7 +316,7 @@ class _InterpretationRun(Analysis[Fact]):
             callee = unparenthesized(node.callee)
             if isinstance(callee, Lambda):
                 self.found[callee] = self._captured(callee, facts)
-            return _opaque([self.of(node.callee), *facts])
+            return opaque([self.of(node.callee), *facts])
         facts = [self.of(argument.node) for argument in call.arguments]
         if self._duals and call.name.endswith(JVP):
             facts = [self._tangents(argument.node, fact) for argument, fact in zip(call.arguments, facts, strict=True)]
@@ -350,7 +342,7 @@ class _InterpretationRun(Analysis[Fact]):
         if not call.is_method and name in TRANSPARENT:
             # "std::vector<Tensor>(n)" contains undefined tensors
             types = (self.formula.type_of(argument.node) for argument in call.arguments)
-            return _collected(facts) if any(type not in METADATA_TYPES for type in types) else ZERO
+            return collected(facts) if any(type not in METADATA_TYPES for type in types) else ZERO
         if name in RAISING or "error" in name:
             return Fact(Degree.UNKNOWN)
         if name in LIKE_SECOND and len(facts) > 1:
@@ -392,14 +384,14 @@ class _InterpretationRun(Analysis[Fact]):
             # nonlinear terms cancel according to the book or the name; otherwise the body itself is reported
             return None
         if degree not in (Degree.NONLINEAR, Degree.AFFINE):
-            return Fact(degree, _seeds_of(facts))
+            return Fact(degree, seeds_of(facts))
         if (derived.is_by_position and not is_body) or is_conventional(call.name):
             conventional = self._helper(call, facts)
             if conventional.degree is not Degree.LINEAR or self._is_passed_elsewhere(call, facts):
                 return conventional
         for output in derived.outputs:
             self._note_culprits(call, facts, output, positions)
-        return Fact(degree, _seeds_of(facts))
+        return Fact(degree, seeds_of(facts))
 
     def _is_passed_elsewhere(self, call: CallFacts, facts: list[Fact]) -> bool:
         """Whether gradients or tangents are passed for other parameters, which other rules report."""
@@ -457,11 +449,11 @@ class _InterpretationRun(Analysis[Fact]):
             fact = self._product(call.node, factors, divisors)
             terms.append((factors[-1][0] if len(factors) == 1 else call.node, fact))
         if not terms:
-            return _opaque(facts)
+            return opaque(facts)
         total = self._sum(call.node, terms)
         if any(fact.degree not in (Degree.CONSTANT, Degree.ZERO) for fact in unmatched):
             # a seed passed as a mask or index
-            return Fact(Degree.UNKNOWN, _seeds_of(facts))
+            return Fact(Degree.UNKNOWN, seeds_of(facts))
         return total
 
     def _parameter(self, argument: CallArgument, position: int, polynomial: Polynomial) -> str:
@@ -476,12 +468,12 @@ class _InterpretationRun(Analysis[Fact]):
             parts = tuple(
                 argument.node for argument, fact in zip(call.arguments, facts, strict=True) if fact.degree.has_seed
             )
-            self.culprits.append(Culprit(Cause.FUNCTION, call.node, parts, _seeds_of(facts)))
-        return Fact(degree, _seeds_of(facts))
+            self.culprits.append(Culprit(Cause.FUNCTION, call.node, parts, seeds_of(facts)))
+        return Fact(degree, seeds_of(facts))
 
     def _helper(self, call: CallFacts, facts: list[Fact]) -> Fact:
         """The fact of a function known by convention only: it is linear in its gradients or tangents."""
-        seeds = _seeds_of(facts)
+        seeds = seeds_of(facts)
         degrees = {fact.degree for fact in facts}
         if degrees <= {Degree.CONSTANT, Degree.ZERO}:
             return Fact(Degree.CONSTANT)
@@ -581,41 +573,6 @@ def _owners(formula: TypedFormula) -> dict[str, str]:
         if owners:
             owner_of[saved] = max(owners, key=len)
     return owner_of
-
-
-def _seeds_of(facts: Iterable[Fact]) -> frozenset[str]:
-    return _NO_SEEDS.union(*[fact.seeds for fact in facts])
-
-
-def _beside(facts: Collection[Fact], degree: Degree = Degree.UNKNOWN) -> Fact:
-    """The seeds and dependences of several operands."""
-    return Fact(degree, _seeds_of(facts), merged([fact.dependence for fact in facts]))
-
-
-def _joined(facts: Iterable[Fact]) -> Fact:
-    """The seeds and dependences of several operands, and the degree of their list."""
-    facts = tuple(facts)
-    degrees = {fact.degree for fact in facts} - {Degree.ZERO, Degree.CONSTANT}
-    degree = Degree.CONSTANT if not degrees else degrees.pop() if len(degrees) == 1 else Degree.UNKNOWN
-    return _beside(facts, degree)
-
-
-def _collected(facts: Iterable[Fact]) -> Fact:
-    """The fact of several values in a list or tuple; a constant beside a seed is not a sum."""
-    facts = tuple(facts)
-    degrees = {fact.degree for fact in facts} - {Degree.ZERO}
-    if len(degrees) > 1:
-        degrees.discard(Degree.CONSTANT)
-    degree = Degree.ZERO if not degrees else sum_of(degrees)
-    aliases = frozenset().union(*(fact.aliases for fact in facts))
-    return Fact(degree, _seeds_of(facts), merged([fact.dependence for fact in facts]), aliases)
-
-
-def _opaque(facts: Iterable[Fact]) -> Fact:
-    joined = _joined(facts)
-    return Fact(
-        Degree.CONSTANT if joined.degree is Degree.CONSTANT else Degree.UNKNOWN, joined.seeds, joined.dependence
-    )
 
 
 def _aliases(call: CallFacts, facts: list[Fact]) -> frozenset[str]:
