@@ -44,7 +44,7 @@ from derivlint.analysis.small_tensors.points import (
     variables_of,
 )
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, filled
-from derivlint.analysis.small_tensors.undetermined import undetermined
+from derivlint.analysis.small_tensors.undetermined import undetermined, unknown_helpers
 from derivlint.analysis.small_tensors.view_ops import sum_to
 from derivlint.analysis.typed import TypedFormula
 from derivlint.model import Differentiability, Entry, Model
@@ -138,25 +138,27 @@ def wrong_values(
         formulas: the formulas.
         refuted: the formulas that are known to be wrong.
     """
-    compared_formulas = set(refuted)
+    judged = set(refuted)
     for check, wrong in _comparisons(differentiability, formulas, refuted):
-        compared_formulas.add(check.formula)
+        judged.add(check.formula)
         if wrong is not None:
             yield wrong
     for formula in formulas:
-        if formula.is_backward and formula not in compared_formulas and formula.written.auto is None:
+        if formula.is_backward and formula not in judged and formula.written.auto is None:
             yield from _undetermined(differentiability, formula, formulas)
 
 
 def _undetermined(
     differentiability: Differentiability, formula: TypedFormula, formulas: Sequence[TypedFormula]
 ) -> Iterator[WrongValues]:
-    operator = operator_of(differentiability)
+    helpers = unknown_helpers(formula)
+    # most formulas call none, and points cost more
+    operator = operator_of(differentiability) if helpers else None
     if operator is None:
         return
     signature = _signature(differentiability)
     for point in points_of(operator, differentiability.function, signature, signature.used(formulas)):
-        wrong = undetermined(formula, differentiability.function, point)
+        wrong = undetermined(formula, helpers, differentiability.function, point)
         if wrong is not None:
             arguments = shown_arguments(wrong.at)
             yield WrongValues(

@@ -54,11 +54,17 @@ class Undetermined(Struct, frozen=True):
     needed: str
 
 
-def undetermined(formula: TypedFormula, function: NativeFunction, point: TensorPoint) -> Undetermined | None:
-    """Find a point at which a formula cannot be right, near a point."""
-    helpers = _unknown_helpers(formula)
-    if not helpers:
-        return None
+def undetermined(
+    formula: TypedFormula, helpers: frozenset[str], function: NativeFunction, point: TensorPoint
+) -> Undetermined | None:
+    """Find a point at which a formula cannot be right.
+
+    Args:
+        formula: the formula.
+        helpers: the unknown functions that it calls.
+        function: the operator.
+        point: the point of which one argument is changed.
+    """
     if any(value.type.is_list_like for value in function.schema.returns):
         return None
     for written in formula.written.names:
@@ -86,7 +92,7 @@ def undetermined(formula: TypedFormula, function: NativeFunction, point: TensorP
     return None
 
 
-def _unknown_helpers(formula: TypedFormula) -> frozenset[str]:
+def unknown_helpers(formula: TypedFormula) -> frozenset[str]:
     """The called functions with unknown values; empty if anything else in the formula is unknown."""
     unknown = unsupported_nodes(formula)
     calls = [formula.call(node) for node in unknown if isinstance(node, Call)]
