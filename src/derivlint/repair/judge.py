@@ -197,7 +197,7 @@ def is_proved(model: Model, target: Target, text: str) -> bool:
     """Whether a formula without mistakes is compared, and every check of the present formula applies to it, too."""
     probe = _probe(model, target, text)
     judged = None if probe is None else _judged(probe, probe.entries[0].bodies[0], target.key)
-    # a call of an unknown function before which a "-" hides the finding is not right by it
+    # an edit around an unknown function may only hide the finding
     if judged is None or not (judged.points or judged.n_tensors):
         return False
     return _is_judged_like(judged, _judged(model, target.body, target.key))

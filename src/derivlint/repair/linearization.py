@@ -104,8 +104,7 @@ class Linearizer:
         tree = parse_formula(text).tree
         if tree is None:
             raise UnsupportedError(f'"{text}" cannot be read')
-        value = _Substitution(self, names).of(tree)
-        return value.tangent
+        return _Substitution(self, names).of(tree).tangent
 
     def made(self, text: str, precedence: int = ATOM) -> Text:
         """An expression, by its name if the kernel has it."""
@@ -113,6 +112,12 @@ class Linearizer:
             raise UnsupportedError("a derived formula is longer than anybody reads")
         name = self.names.get(text)
         return (text, precedence) if name is None else (name, ATOM)
+
+
+def _present(value: DualText) -> Text:
+    if value.primal is None:
+        raise UnsupportedError("an absent value is used")
+    return value.primal
 
 
 class _Linearization(Analysis[DualText], TangentText):
@@ -142,31 +147,27 @@ class _Linearization(Analysis[DualText], TangentText):
 
     def unary(self, node: Unary) -> DualText:
         operand = self.of(node.operand)
-        if operand.primal is None:
-            raise UnsupportedError("an absent value is used")
-        if node.op == "!" and operand.primal[0] in TRUTHS:
-            return DualText((TRUTHS[operand.primal[0]], ATOM))
+        text = _present(operand)
+        if node.op == "!" and text[0] in TRUTHS:
+            return DualText((TRUTHS[text[0]], ATOM))
         tangent = None if operand.tangent is None or node.op == "!" else self._negative(operand.tangent)
-        return DualText(
-            self._made(node.op + enclosed(operand.primal, UNARY), UNARY), tangent, symbolic=operand.symbolic
-        )
+        return DualText(self._made(node.op + enclosed(text, UNARY), UNARY), tangent, symbolic=operand.symbolic)
 
     def binary(self, node: Binary) -> DualText:
         left, right = self.of(node.left), self.of(node.right)
         if node.op in ("&&", "||"):
             return self._logical(node.op, left, right)
-        if left.primal is None or right.primal is None:
-            raise UnsupportedError("an absent value is used")
         is_number = all(side.is_scalar or side.is_number for side in (left, right))
-        if is_number and (left.is_scalar or right.is_scalar):
+        if is_number:
             left, right = self._as_number(left), self._as_number(right)
-        primal = self._binary(node.op, *(side.primal for side in (left, right) if side.primal is not None))
+        primal = self._binary(node.op, _present(left), _present(right))
         tangent, symbolic = self._tangent_of(node.op, left, right), left.symbolic or right.symbolic
         return DualText(primal, tangent, symbolic=symbolic, is_number=is_number)
 
     def _as_number(self, value: DualText) -> DualText:
-        assert value.primal is not None
-        return DualText(self._made(f"{value.primal[0]}.toDouble()"), is_number=True) if value.is_scalar else value
+        if not value.is_scalar or value.primal is None:
+            return value
+        return DualText(self._made(f"{value.primal[0]}.toDouble()"), is_number=True)
 
     def _logical(self, op: str, left: DualText, right: DualText) -> DualText:
         decided = "true" if op == "||" else "false"
@@ -200,9 +201,7 @@ class _Linearization(Analysis[DualText], TangentText):
         return None
 
     def conditional(self, node: Conditional) -> DualText:
-        condition = self.of(node.condition).primal
-        if condition is None:
-            raise UnsupportedError("an absent value is used")
+        condition = _present(self.of(node.condition))
         if condition[0] in TRUTHS:
             return self.of(node.then if condition[0] == "true" else node.otherwise)
         branches: list[DualText | None] = []
@@ -251,9 +250,7 @@ class _Linearization(Analysis[DualText], TangentText):
 
     def braces(self, node: BraceList) -> DualText:
         items = tuple(map(self.of, node.items))
-        if any(item.primal is None for item in items):
-            raise UnsupportedError("an absent value is used")
-        text = "{" + ", ".join(item.primal[0] for item in items if item.primal is not None) + "}"
+        text = "{" + ", ".join(_present(item)[0] for item in items) + "}"
         return DualText(self._made(text), items=items, symbolic=any(item.symbolic for item in items))
 
     def call(self, node: Call) -> DualText:
@@ -263,7 +260,10 @@ class _Linearization(Analysis[DualText], TangentText):
         callee = node.callee
         arguments = list(map(self.of, node.args))
         if isinstance(callee, Member):
-            return self._called(callee.name, [self.of(callee.object), *arguments], is_method=True)
+            held = self.of(callee.object)
+            if callee.name == "toDouble" and held.is_number:
+                return held
+            return self._called(callee.name, [held, *arguments], is_method=True)
         if not isinstance(callee, Name):
             raise UnsupportedError("a call of an expression is not followed")
         return self._called(callee.parts[-1].identifier, arguments, is_method=False)
@@ -281,8 +281,6 @@ class _Linearization(Analysis[DualText], TangentText):
             return DualText(None, items=tuple(arguments))
         if name in ("defined", "has_value") and not arguments[0].may_be_absent:
             return DualText(("false" if arguments[0].primal is None else "true", ATOM))
-        if name == "toDouble" and arguments[0].is_number:
-            return arguments[0]
         if name == "value_or":
             return arguments[1] if arguments[0].primal is None else self._metadata(name, arguments)
         if name == "Tensor" and not arguments:
@@ -305,9 +303,7 @@ class _Linearization(Analysis[DualText], TangentText):
     def _metadata(self, name: str, arguments: list[DualText]) -> DualText:
         held, *rest = arguments
         texts = ", ".join(argument.primal[0] for argument in rest if argument.primal is not None)
-        if held.primal is None:
-            raise UnsupportedError("an absent value is used")
-        text = self._made(f"{enclosed(held.primal, ATOM)}.{_METADATA.get(name, name)}({texts})")
+        text = self._made(f"{enclosed(_present(held), ATOM)}.{_METADATA.get(name, name)}({texts})")
         return DualText(text, symbolic=name in ("size", "sizes", "numel"))
 
     # ---- primitives of definitions
@@ -322,17 +318,19 @@ class _Linearization(Analysis[DualText], TangentText):
 
     def _halves(self, tensor: DualText, dim: DualText) -> DualText:
         """Both halves along a dimension."""
-        return DualText(None, items=tuple(self._item(self._linear("chunk", [tensor, TWO, dim]), i) for i in (0, 1)))
+        return DualText(
+            None, items=tuple(self._accessed_by(f"[{at}]", self._linear("chunk", [tensor, TWO, dim])) for at in (0, 1))
+        )
 
-    def _item(self, held: DualText, place: int) -> DualText:
+    def _accessed_by(self, suffix: str, held: DualText) -> DualText:
+        """A member or element of a value, and of its tangent."""
         primal, tangent = (
-            None if text is None else self._made(f"{enclosed(text, ATOM)}[{place}]")
+            None if text is None else self._made(f"{enclosed(text, ATOM)}{suffix}")
             for text in (held.primal, held.tangent)
         )
         return DualText(primal, tangent)
 
     def _zeros_like(self, like: DualText, *_: DualText) -> DualText:
-        """Zeros."""
         return DualText(self._zeros(like.primal))
 
     def _last_given(self, first: DualText, second: DualText = ABSENT) -> DualText:
@@ -357,14 +355,9 @@ class _Linearization(Analysis[DualText], TangentText):
     def _linear(self, name: str, arguments: list[DualText]) -> DualText:
         """A method that is linear in what it is called on."""
         held, *rest = arguments
-        rest = [argument for argument in rest if argument.primal is not None]
         texts = ", ".join(argument.primal[0] for argument in rest if argument.primal is not None)
         symbol = with_symint(name) if any(argument.symbolic for argument in rest) else name
-        primal, tangent = (
-            None if text is None else self._made(f"{enclosed(text, ATOM)}.{symbol}({texts})")
-            for text in (held.primal, held.tangent)
-        )
-        return DualText(primal, tangent)
+        return self._accessed_by(f".{symbol}({texts})", held)
 
     # ---- operators
 
@@ -561,8 +554,6 @@ class _Substitution(_Linearization):
     def _called(self, name: str, arguments: list[DualText], *, is_method: bool) -> DualText:
         moving = [argument for argument in arguments if argument.tangent is not None]
         if not moving:
-            if name == "toDouble" and arguments[0].is_number:
-                return arguments[0]
             if name in _CONJUGATES:
                 if arguments[0].is_plain:
                     return arguments[0]
@@ -599,8 +590,7 @@ class _Substitution(_Linearization):
         """An argument to pass: zeros for a zero tangent."""
         if argument.tangent is None:
             return argument
-        text = self._zeros(argument.primal) if argument.tangent == ZERO else argument.tangent
-        return DualText(text)
+        return DualText(self._zeros(argument.primal) if argument.tangent == ZERO else argument.tangent)
 
     def _conjugate(self, text: Text) -> Text:
         if not self._linearizer.is_complex:
