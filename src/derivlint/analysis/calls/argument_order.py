@@ -360,6 +360,14 @@ def converted_flags(interpretation: Interpretation) -> Iterator[ArgumentMismatch
                 break
 
 
+#: The last words of parameters for properties of a tensor.
+PROPERTIES = words("sizes strides layout")
+#: The suffix of flags for whether a function gets its input or its result,
+IS_RESULT = "is_result"
+#: and the parameters that they are about.
+FLAGGED = ("self", "self_or_result")
+
+
 def contradicted_flags(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
     """The literals for whether a function is passed its input or its result that contradict the tensor passed."""
     formula = interpretation.formula
@@ -404,12 +412,6 @@ def mixed_properties(interpretation: Interpretation) -> Iterator[ArgumentMismatc
                 break
 
 
-#: The last words of parameters for properties of a tensor.
-PROPERTIES = words("sizes strides layout")
-#: The suffix of flags for whether a function gets its input or its result,
-IS_RESULT = "is_result"
-#: and the parameters that they are about.
-FLAGGED = ("self", "self_or_result")
 INTEGERS = types("int64_t SymInt")
 #: Parameters for indices.
 INDEX = ("index", "indices")
