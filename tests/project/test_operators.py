@@ -212,3 +212,23 @@ def test_links_and_large_files_declare_nothing(here: Path, tmp_path_factory: pyt
     for number in range(MAX_YAML_FILES):
         (here / f"{number}.yaml").write_text("")
     assert operators_for(here, Settings()).native_functions == ()
+
+
+def test_an_operator_of_ones_own_is_not_pytorchs_with_the_same_schema(here: Path, run: Run) -> None:
+    """No fact about PyTorch's operators applies: neither lists, nor values, nor other forms."""
+    schemas = "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "sin(Tensor self) -> Tensor"
+    (here / "own.yaml").write_text("".join(f"- func: fast::{schema}\n" for schema in schemas))
+    (here / "derivatives.yaml").write_text(f"""\
+- name: {schemas[0]}
+  input: grad.matmul(weight)
+  weight: grad.flatten(0, -2).t().mm(input.flatten(0, -2))
+  bias: grad.flatten(0, -2).sum(0)
+- name: {schemas[1]}
+  self: grad * 2
+  result: auto_linear
+""")
+    natives = load_operators(operators_for(here, Settings())).natives
+    assert [natives.by_schema(schema).namespace for schema in schemas] == ["fast", "fast"]  # type: ignore[union-attr]
+    assert "no findings" in run("check", "--no-config").out
+    (here / "own.yaml").unlink()
+    assert {"missing-conjugate", "wrong-gradient"} <= set(run("check", "--no-config").out.replace("]", "[").split("["))

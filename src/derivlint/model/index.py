@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from derivlint.model.entry import Entry
 from derivlint.model.resolve import SchemaProblemKind
-from derivlint.schema import OperatorName, SchemaKind
+from derivlint.schema import NativeFunction, OperatorName, SchemaKind
 from derivlint.schema.syntax.names import WITHOUT_RETURNS
 
 K = TypeVar("K", bound=Hashable)
@@ -127,24 +127,24 @@ def _by_base(entry: Entry) -> Iterator[tuple[str, Nothing]]:
 
 def _by_schema(entry: Entry) -> Iterator[tuple[str, bool]]:
     if entry.function is not None:
-        yield str(entry.function.schema), bool(entry.bodies)
+        yield entry.function.canonical.key, bool(entry.bodies)
 
 
 def _by_signature(entry: Entry) -> Iterator[tuple[str, tuple[str, bool]]]:
     if entry.function is not None:
-        schema = entry.function.schema
-        key = signature_key(schema.kind is SchemaKind.functional, schema.signature_key_no_defaults)
-        yield key, (str(schema), bool(entry.bodies))
+        function = entry.function.canonical
+        yield signature_key(function.schema.kind is SchemaKind.functional, function), (function.key, bool(entry.bodies))
 
 
-def signature_key(is_functional: bool, signature: str) -> str:
+def signature_key(is_functional: bool, function: NativeFunction) -> str:
     """A key of :data:`BY_SIGNATURE`.
 
     Args:
-        is_functional: whether the functions modify no argument.
-        signature: the signature without defaults.
+        is_functional: whether the entries' functions modify no argument.
+        function: a function with their signature, regardless of defaults.
     """
-    return f"{'functional' if is_functional else 'modifying'} {signature}"
+    kind = "functional" if is_functional else "modifying"
+    return f"{kind} {function.namespace} {function.schema.signature_key_no_defaults}"
 
 
 def _by_operator(entry: Entry) -> Iterator[tuple[str, bool]]:
@@ -185,9 +185,9 @@ def _formulas(entry: Entry) -> Iterator[tuple[str, int]]:
 FORMULAS: EntryIndex[int] = EntryIndex(f"{__name__}:FORMULAS", _formulas)
 #: The entries of all overloads of an operator, by its base name.
 BY_BASE: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_BASE", _by_base)
-#: The entries by schema of their functions; the value is whether they have formulas.
+#: The entries by key of their functions; the value is whether they have formulas.
 BY_SCHEMA: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_SCHEMA", _by_schema)
-#: The entries by signature of their functions; the value is the schema, and whether they have formulas.
+#: The entries by signature of their functions; the value is the key, and whether they have formulas.
 BY_SIGNATURE: EntryIndex[tuple[str, bool]] = EntryIndex(f"{__name__}:BY_SIGNATURE", _by_signature)
 #: The entries by operator as written; the value is whether it resolves.
 BY_OPERATOR: EntryIndex[bool] = EntryIndex(f"{__name__}:BY_OPERATOR", _by_operator)

@@ -80,19 +80,19 @@ class FunctionMatch(Struct):
 
 
 def infos_of(entry: Entry) -> dict[str, InfoByKey]:
-    """The infos of an entry under its schema."""
+    """The infos of an entry under the key of its function."""
     if entry.function is None:
         return {}
-    return {str(entry.function.schema): {body.key: body.info for body in entry.bodies if body.info is not None}}
+    return {entry.function.canonical.key: {body.key: body.info for body in entry.bodies if body.info is not None}}
 
 
 def twins_of(infos: Mapping[str, InfoByKey], natives: NativeFunctions) -> dict[str, InfoByKey]:
-    """The infos of the ``_copy`` twins of views, by schema; entries for the twins themselves take precedence."""
+    """The infos of the ``_copy`` twins of views, by key; entries for the twins themselves take precedence."""
     twins = {}
     for by_key in infos.values():
         twin = _view_copy(next(iter(by_key.values())).func, natives) if by_key else None
-        if twin is not None and str(twin.schema) not in infos:
-            twins[str(twin.schema)] = _of_twin(by_key, twin)
+        if twin is not None and twin.key not in infos:
+            twins[twin.key] = _of_twin(by_key, twin)
     return twins
 
 
@@ -178,6 +178,8 @@ class Matcher:
             function: a function with the base name of the canonical one, of its ``_copy`` twin or of its foreach
                 functions.
         """
+        if function.namespace != canonical.namespace:
+            return False
         base, signature = function.name.base, function.schema.signature_key_no_defaults
         if base == canonical.name.base:
             return signature == canonical.schema.signature_key_no_defaults
@@ -213,27 +215,28 @@ class Matcher:
 
     def _exact(self, function: NativeFunction) -> Applicable | None:
         """The entry with a function's own schema, or the entry of the view whose ``_copy`` twin it is."""
-        if self._answers.values_in(BY_SCHEMA, str(function.schema)):
-            return Applicable(How.EXACT, str(function.schema))
+        if self._answers.values_in(BY_SCHEMA, function.key):
+            return Applicable(How.EXACT, function.key)
         group = self._answers.natives.view_group(function) if function.name.base.endswith(COPY) else None
         if group is None or group.view_copy is not function:
             return None
-        view = str(group.view.schema)
+        view = group.view.key
         has_infos = self._answers.values_in(BY_SCHEMA, view)
         return Applicable(How.EXACT, view, function) if has_infos and has_infos[-1] else None
 
     def _by_signature(self, function: NativeFunction, how: How) -> Applicable | None:
         """The last entry with the signature of a function, ignoring defaults; ``_copy`` twins come last."""
         is_functional = how is How.SIGNATURE
-        key = function.schema.signature_key_no_defaults
+        key = signature_key(is_functional, function)
         if function.name.base.endswith(COPY):
             for twin in reversed(self._answers.natives.with_base(function.name.base)):
-                schema = twin.schema
-                if (schema.kind is SchemaKind.functional) is is_functional and schema.signature_key_no_defaults == key:
+                if (twin.schema.kind is SchemaKind.functional) is is_functional and (
+                    signature_key(is_functional, twin) == key
+                ):
                     exact = self._exact(twin)
                     if exact is not None and exact.twin is not None:
                         return exact._replace(how=how)
-        written = _with_infos(self._answers.values_in(BY_SIGNATURE, signature_key(is_functional, key)))
+        written = _with_infos(self._answers.values_in(BY_SIGNATURE, key))
         return Applicable(how, written[-1]) if written else None
 
     def _reference(self, function: NativeFunction) -> Applicable | None:
@@ -241,15 +244,15 @@ class Matcher:
         is_inplace = function.schema.kind is SchemaKind.inplace
         how = How.FOREACH_INPLACE if is_inplace else How.FOREACH_GENERATED
         references = [
-            candidate.schema
+            candidate
             for candidate in self._answers.natives.with_base(function.name.element_base)
-            if is_reference(function, candidate.schema)
+            if candidate.namespace == function.namespace and is_reference(function, candidate.schema)
         ]
         for is_functional in (True, False) if is_inplace and str(function.name) in WITH_INPLACE_REFERENCE else (True,):
             keys = dict.fromkeys(
-                signature_key(is_functional, schema.signature_key_no_defaults)
-                for schema in references
-                if (schema.kind is SchemaKind.functional) is is_functional
+                signature_key(is_functional, reference)
+                for reference in references
+                if (reference.schema.kind is SchemaKind.functional) is is_functional
             )
             schemas_by_key = {
                 key: schemas for key in keys if (schemas := _with_infos(self._answers.values_in(BY_SIGNATURE, key)))

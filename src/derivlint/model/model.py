@@ -181,15 +181,14 @@ class Model(Answers):
             return ()
         canonical = entry.function.canonical
         base = canonical.name.base
-        candidates = {str(canonical.schema): canonical}
+        candidates = {canonical.key: canonical}
         natives = self.natives
         for function in (*natives.with_base(base), *natives.with_base(f"{base}{COPY}"), *natives.foreach_of(base)):
-            candidates.setdefault(str(function.schema), function)
-        own = str(entry.function.schema)
+            candidates.setdefault(function.key, function)
         matches = []
         for function in candidates.values():
             # also functions with other overload names
-            if not self.matcher.may_serve(canonical, function) or self.matcher.source(function) != own:
+            if not self.matcher.may_serve(canonical, function) or self.matcher.source(function) != canonical.key:
                 continue
             match = self.match(function)
             sources = [info.source for info in match.infos.values()]
@@ -322,7 +321,7 @@ class Model(Answers):
     @query
     def entries_for(self, function: NativeFunction) -> tuple[Entry, ...]:
         """The entries for a function, in file order; torchgen uses the last one."""
-        candidates = self.entries_in(BY_SCHEMA, str(function.schema))
+        candidates = self.entries_in(BY_SCHEMA, function.key)
         return tuple(
             entry for entry in candidates if entry.function is not None and entry.function.canonical is function
         )

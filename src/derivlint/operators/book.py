@@ -103,11 +103,11 @@ class Book:
 
     def is_complex_differentiable(self, function: NativeFunction) -> bool:
         """Whether the generated kernel allows complex outputs to require grad; follows ``get_base_name``."""
-        return not function.is_of_framework and function.name.base in self.complex
+        return function.is_of_pytorch and function.name.base in self.complex
 
     def takes_complex(self, function: NativeFunction) -> bool:
         """Whether a function is differentiated for complex inputs, regardless of its outputs."""
-        is_real = not function.is_of_framework and function.name.base in self.by_hand("real-valued")
+        is_real = function.is_of_pytorch and function.name.base in self.by_hand("real-valued")
         return is_real or self.is_complex_differentiable(function)
 
     @cached_property
@@ -117,7 +117,7 @@ class Book:
     def is_declared_undifferentiable(self, function: NativeFunction) -> bool:
         """Whether PyTorch lists the function as having no differentiable outputs."""
         names = (function.name.base, function.cpp_name)
-        return not function.is_of_framework and not self._without_derivative.isdisjoint(names)
+        return function.is_of_pytorch and not self._without_derivative.isdisjoint(names)
 
     @cached_property
     def _manual(self) -> frozenset[str]:
@@ -125,7 +125,7 @@ class Book:
 
     def has_manual_kernel(self, function: NativeFunction) -> bool:
         """Whether the function's autograd kernel is hand-written in PyTorch."""
-        return not function.is_of_framework and function.cpp_name in self._manual
+        return function.is_of_pytorch and function.cpp_name in self._manual
 
     @cached_property
     def _views(self) -> frozenset[str]:
@@ -136,12 +136,7 @@ class Book:
 
         PyTorch's lists contain only its own operators; for others the schema decides.
         """
-        # imported late: cached results need no schemas
-        from derivlint.schema.native_function import DEFAULT_NAMESPACE
-
-        if function.namespace != DEFAULT_NAMESPACE:
-            return function.is_view_op
-        return function.name.base in self._views
+        return function.name.base in self._views if function.is_of_pytorch else function.is_view_op
 
     def is_view(self, function: NativeFunction) -> bool:
         """Whether the generated kernel makes the function's output a view; follows ``get_view_info``."""
@@ -157,7 +152,7 @@ class Book:
         Such a kernel omits checks, or invalidates a gradient accumulator.
         """
         names = (function.cpp_name, function.cpp_name_with_overload)
-        return (
+        return function.is_of_pytorch and (
             self.resets_accumulator(function)
             or function.name.base in self._without_derivative
             or not self._without_generic_kernel.isdisjoint(names)
@@ -165,18 +160,18 @@ class Book:
 
     def resets_accumulator(self, function: NativeFunction) -> bool:
         """Whether a function replaces the storage of ``self``, which invalidates its gradient accumulator."""
-        return function.name.name_without_overload in self.names("resets-accumulator")
+        return function.is_of_pytorch and function.name.name_without_overload in self.names("resets-accumulator")
 
     def is_decomposed_for_tangents(self, function: NativeFunction) -> bool:
         """Whether forward-mode AD decomposes a function without forward formula.
 
         Follows torch/_decomp/decompositions_for_jvp.py; ``try_jit_decomposition`` in gen_variable_type.py.
         """
-        return str(function.name) in self.names(DECOMPOSED)
+        return function.is_of_pytorch and str(function.name) in self.names(DECOMPOSED)
 
     def has_entry(self, function: NativeFunction) -> bool:
         """Whether PyTorch's derivatives.yaml has an entry for exactly this function."""
-        return str(function.name) in entries_at(self.release)
+        return function.is_of_pytorch and str(function.name) in entries_at(self.release)
 
     @staticmethod
     def by_hand(topic: str) -> frozenset[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from derivlint.schema.native_function import NativeFunction, ViewSchemaKind, generated_variants
+from derivlint.schema.native_function import DEFAULT_NAMESPACE, NativeFunction, ViewSchemaKind, generated_variants
 from derivlint.schema.syntax.function_schema import SchemaKind
 
 
@@ -53,9 +53,11 @@ class Family:
         self._by_base: dict[str, tuple[NativeFunction, ...]] = {}
         self._by_name: dict[str, tuple[NativeFunction, ...]] = {}
         self._by_schema: dict[str, NativeFunction] = {}
-        for function in self.functions:
+        # an entry has no namespace: an operator of the project's own precedes PyTorch's
+        own_first = sorted(self.functions, key=lambda function: function.namespace == DEFAULT_NAMESPACE)
+        for function in own_first:
             self._by_schema.setdefault(str(function.schema), function)
-        for function in self.functions:
+        for function in own_first:
             # In old files, a few schemas have other blanks than PyTorch prints.
             self._by_schema.setdefault(function.func_text, function)
         positions = {id(f): position for position, f in written}

@@ -139,10 +139,15 @@ class NativeFunction(Struct, eq=False, dict=True):
         """
         return self.func_text if is_canonical(self.func_text) else str(self.schema)
 
+    @cached_property
+    def key(self) -> str:
+        """The schema, with any namespace but PyTorch's."""
+        return str(self.schema) if self.is_of_pytorch else f"{self.namespace}::{self.schema}"
+
     @property
-    def is_of_framework(self) -> bool:
-        """Whether it is an operator of a framework other than PyTorch."""
-        return self.namespace == FRAMEWORK
+    def is_of_pytorch(self) -> bool:
+        """Whether facts about PyTorch's operators by name apply to it."""
+        return self.namespace == DEFAULT_NAMESPACE
 
     @property
     def cpp_name(self) -> str:

@@ -25,7 +25,7 @@ def aliased_tangents(interpretation: Interpretation) -> list[str]:
     if formula.is_backward or function is None:
         return []
     canonical = function.canonical
-    is_view = function.book.is_view(canonical) or canonical.name.base in VIEWS
+    is_view = function.book.is_view(canonical) or (canonical.is_of_pytorch and canonical.name.base in VIEWS)
     if canonical.schema.kind is SchemaKind.inplace or is_view:
         return []
     return sorted(interpretation.root.aliases & seed_names(formula))

@@ -92,7 +92,7 @@ def _not_linear(
     zero = {name for item in backward if item.root.degree is Degree.ZERO for name in item.formula.names}
     inputs = {binding.name for binding in body.info.args_with_derivatives} - zero
     for item in backward:
-        if function.canonical.name.base in DRAWING:
+        if function.canonical.is_of_pytorch and function.canonical.name.base in DRAWING:
             yield WrongAutomatic(formula, AutomaticReason.DRAWS, item, "")
         if item.root.degree is not Degree.LINEAR:
             continue

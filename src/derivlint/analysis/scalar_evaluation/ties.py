@@ -49,7 +49,7 @@ def wrong_shares(
 ) -> Iterator[WrongShares]:
     """The formulas whose shares do not add up to 1, backward and forward ones separately."""
     base = differentiability.function.name.base
-    if base not in CHOOSING:
+    if base not in CHOOSING or not differentiability.function.is_of_pytorch:
         return
     signature = signature_of(differentiability)
     differentiable = differentiability.inputs

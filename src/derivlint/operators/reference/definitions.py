@@ -274,6 +274,8 @@ def composite_named(name: str) -> Definition | None:
 
 def operator_named(function: NativeFunction) -> Definition | None:
     """The definition of an operator, or None."""
+    if not function.is_of_pytorch:
+        return None
     name = function.name
     # the functional twin of a mutable operator returns more: rrelu_with_noise_functional also returns the noise
     definition = definitions().get(name.name_without_overload if name.functional_overload else name.base)
