@@ -238,6 +238,17 @@ def test_the_facts_hold_for_operators_of_known_releases(bundled_natives: NativeF
     assert holds_for(natives(None))
     # most operators that came with PyTorch 1.12 to 2.1 are not there
     assert not holds_for(natives(None, keep=0.05))
+    # 2.1 may be only the bundled release that such a file fits best
+    assert not holds_for(natives("2.1.2", keep=0.05))
+
+
+@pytest.mark.parametrize(("version", "keep"), [("1.6.0a0", 1.0), (None, 0.05)])
+def test_a_list_that_an_old_generator_lacks_is_not_that_of_a_later_release(
+    bundled_natives: NativeFunctions, version: str | None, keep: float
+) -> None:
+    written = bundled_natives.written[: int(len(bundled_natives.written) * keep)]
+    for lists, holds in (({"no-derivative": ["ones_like"]}, False), ({"complex": ["add"]}, True)):
+        assert holds_for(NativeFunctions(written, version=version, generator_lists=lists)) is holds
 
 
 def test_entries_are_those_of_the_release() -> None:

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct, json
 
 from derivlint.operators.records import Release, read_records, releases_in
-from derivlint.operators.topics import DECOMPOSED, ENTRY
+from derivlint.operators.topics import COMPLEX, DECOMPOSED, ENTRY
 from derivlint.source.lazy import cached_property
 
 if TYPE_CHECKING:
@@ -69,9 +69,10 @@ class Book:
 
     Attributes:
         release: the bundled release of the facts: the operators' own, or the nearest one.
-        holds: whether the facts apply: they are of the operators' release, of the default for an unknown release, of
-            the newest for newer operators, or of their own generators. Facts of the oldest release do not apply to
-            older ones, which had shorter lists.
+        holds: whether the complex list applies: it is of the operators' release, of the default for an unknown release,
+            of the newest for newer operators, or of their own generators. That of the oldest release does not apply to
+            older ones, which had a shorter list or none.
+        has_own_complex: whether their own generators have a complex list.
     """
 
     def __init__(self, version: str | None, own: Mapping[str, Sequence[str]] | None = None) -> None:
@@ -84,8 +85,9 @@ class Book:
         releases = bundled_releases()
         number = DEFAULT_RELEASE if version is None else release_number(version) or releases[-1]
         self.release = next((release for release in reversed(releases) if release <= number), releases[0])
-        self.holds = own is not None or number >= releases[0]
         self._own = {topic: frozenset(names) for topic, names in (own or {}).items()}
+        self.has_own_complex = COMPLEX in self._own
+        self.holds = self.has_own_complex or number >= releases[0]
 
     def names(self, topic: str) -> frozenset[str]:
         """The names with a fact of the generators, a topic of :mod:`derivlint.operators.topics`."""
@@ -99,7 +101,7 @@ class Book:
         The generated kernel of any other operator rejects complex outputs that require grad. Some are listed with the
         underscore of in-place functions, which base names lack.
         """
-        return self.names("complex")
+        return self.names(COMPLEX)
 
     def is_complex_differentiable(self, function: NativeFunction) -> bool:
         """Whether the generated kernel allows complex outputs to require grad; follows ``get_base_name``."""
@@ -218,10 +220,12 @@ def book_of(natives: NativeFunctions) -> Book:
 
 
 def holds_for(natives: NativeFunctions) -> bool:
-    """Whether the facts apply to operators; if their release is unknown, the operators decide.
+    """Whether the complex list applies to operators.
 
-    Facts do not apply if several operators added in PyTorch 1.12 to 2.1 are missing.
+    The release may be that of the nearest file; a list of a later release does not apply if several operators added in
+    PyTorch 1.12 to 2.1 are missing.
     """
-    if natives.version is not None:
-        return book_of(natives).holds
+    book = book_of(natives)
+    if not book.holds or book.has_own_complex:
+        return book.holds
     return sum(not natives.with_base(name) for name in Book.by_hand("came-by-2.1")) < 2

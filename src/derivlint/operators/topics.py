@@ -11,10 +11,13 @@ from collections.abc import Mapping
 #: The module that registers decompositions for forward-mode AD.
 DECOMPOSITIONS = "decompositions_for_jvp"
 
+#: The topic of operators whose gradients are implemented for complex numbers.
+COMPLEX = "complex"
+
 #: The module and variable of the list for each topic.
 TOPICS: Mapping[str, tuple[str, str]] = {
     # base names: complex outputs may require grad
-    "complex": ("gen_variable_type", "GRADIENT_IMPLEMENTED_FOR_COMPLEX"),
+    COMPLEX: ("gen_variable_type", "GRADIENT_IMPLEMENTED_FOR_COMPLEX"),
     # base or C++ names: no output requires grad
     "no-derivative": ("gen_variable_type", "DONT_REQUIRE_DERIVATIVE"),
     # C++ names: the storage of "self" is replaced, which invalidates the gradient accumulator
