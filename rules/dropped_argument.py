@@ -8,7 +8,8 @@ call of the operator itself on a tangent, of "nll_loss" in the formula for the g
 forward formula that calls the operator itself without its dtype, so that the tangent has another dtype than the output.
 A parameter may abbreviate the name ("eps" for "epsilon", "train" for "training"), or be the only number for the only
 number that the formula does not mention ("p" for "ord"). A dimension or another integer that the formula does not
-mention is reported at every call on a gradient or tangent that takes a literal by its name.
+mention is reported at every call on a gradient or tangent that takes a literal by its name. An argument that is negated
+or combined with literals is an error, since no value of it makes the formula right.
 
 ## Why it is bad
 The function could take the operator's argument; with a literal, the formula is right for one value of it only.
@@ -240,4 +241,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             # most backward functions return the same for the input and for the result
             confidence = Confidence.MEDIUM if name.endswith(IS_RESULT) else None
             help = f"pass {quoted(name)}"
-            yield Finding(where, message, help=help, fix=fix, at=formula.written, confidence=confidence)
+            severity = Severity.ERROR if dropped.is_altered and confidence is None else None
+            yield Finding(
+                where, message, help=help, fix=fix, at=formula.written, confidence=confidence, severity=severity
+            )

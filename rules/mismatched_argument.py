@@ -8,7 +8,8 @@ that a helper is passed twice; an output that holds no indices for a parameter t
 another output holds them; a gradient, the only output or the argument whose gradient is computed, for an index or for
 the mask of "where" or "masked_fill"; a flag for an integer, or an integer for a flag; "true" for "is_result" or
 "self_is_result" beside an argument, or "false" beside the result; and the layout of one tensor for "layout" beside the
-sizes of another for "sizes".
+sizes of another for "sizes". Values that operators refuse as masks or indices are errors, and so are other arguments
+in a backward or forward helper for an operator of PyTorch.
 
 ## Why it is bad
 Both are tensors, so either compiles. "hardsigmoid_backward" uses "self" to decide where the function is flat; if it is

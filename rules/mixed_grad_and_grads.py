@@ -61,12 +61,12 @@ INVALID = (
     Invalid(
         """\
 - name: _linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)
-  A: slogdet_backward(grad, grads[1], A, sign, LU, grads[1])
+  A: "grads[1].defined() ? slogdet_backward(grad, grads[1], A, sign, LU, pivots) : Tensor()"
   output_differentiability: [True, True, False, False]
 """,
-        at="2:23-27",
+        at="2:45-49",
         message='"grad" is used beside "grads"',
-        fixed="  A: slogdet_backward(grads[0], grads[1], A, sign, LU, grads[1])",
+        fixed='  A: "grads[1].defined() ? slogdet_backward(grads[0], grads[1], A, sign, LU, pivots) : Tensor()"',
     ),
     # the only output has one gradient
     Invalid(

@@ -1,7 +1,8 @@
 """The same gradient is passed twice.
 
 ## What it detects
-A call in which the same gradient or tangent is passed for two of the parameters that take gradients or tangents.
+A call in which the same gradient or tangent is passed for two of the parameters that take gradients or tangents. In a
+backward or forward helper for an operator of PyTorch it is an error.
 
 ## Why it is bad
 A backward helper of an operator with several outputs takes the gradient of each. If one is passed twice, the other is

@@ -5,7 +5,8 @@ A call in which a primal, "self_p", is passed for a parameter named like a tange
 the gradient for another parameter and another value for the parameter of the gradient; or two arguments of the
 operator, each for the parameter with the other's name, numbers, lists and flags among them; or two outputs in the
 opposite order, "result2, result1". Whatever the names are, two arguments of a call are reported if the formula
-contradicts its operator, and with the two exchanged it compiles and gives the operator's derivative.
+contradicts its operator, and with the two exchanged it compiles and gives the operator's derivative. By names, it is
+an error in a backward or forward helper for an operator of PyTorch.
 
 ## Why it is bad
 All tensors have the same C++ type, so any order compiles. The formula then computes a different derivative.

@@ -94,6 +94,7 @@ class Finding(Struct, frozen=True):
         fix: the fix, or alternatives; the only one that types and values do not refute is offered.
         at: the affected entry, formulas or formula, by default the subject of the check.
         confidence: the confidence, by default that of the rule.
+        severity: the severity, by default that of the rule.
         about: the range that causes it, by default ``where``.
         rests_on: the operators whose entries it relies on; it is dropped if they have errors.
         source: the file of the span, by default the derivatives file.
@@ -106,6 +107,7 @@ class Finding(Struct, frozen=True):
     fix: Fix | tuple[Fix, ...] | None = None
     at: Entry | DispatchBody | DerivativeFormula | None = None
     confidence: Confidence | None = None
+    severity: Severity | None = None
     about: Span | None = None
     rests_on: tuple[str, ...] = ()
     source: SourceFile | None = None

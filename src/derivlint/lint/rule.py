@@ -43,7 +43,7 @@ class RuleMeta(Struct, frozen=True):
     """The metadata of a rule.
 
     Attributes:
-        severity: the severity of its findings.
+        severity: the severity of its findings, if they have none of their own.
         group: its topic, one of ``GROUPS``.
         confidence: the confidence of its findings.
         since: the first version of derivlint with it.

@@ -89,6 +89,29 @@ class ArgumentMismatch(Struct, frozen=True):
     arguments: tuple[CallArgument, ...]
     names: tuple[str, ...]
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether the call cannot be right: PyTorch names what its functions for gradients and tangents take."""
+        if self.kind in _REFUSED:
+            return True
+        function = self.formula.written.entry.function
+        is_named = function is not None and function.canonical.in_cpp_api
+        return is_named and self.kind in _NAMED and any(part in self.call.name for part in (BACKWARD, JVP))
+
+
+#: Values that operators refuse when they run.
+_REFUSED = frozenset({MismatchKind.FLOATING_MASK, MismatchKind.FLOATING_INDEX})
+#: Values with the names of other parameters.
+_NAMED = frozenset(
+    {
+        MismatchKind.PRIMAL_AND_TANGENT,
+        MismatchKind.GRADIENT_ELSEWHERE,
+        MismatchKind.REPEATED_SEED,
+        MismatchKind.SWAPPED,
+        MismatchKind.OTHER_ARGUMENT,
+    }
+)
+
 
 def variable_of(node: Expr) -> str | None:
     """The variable of which an expression is a form: ``self`` for ``(self.conj())``."""

@@ -54,6 +54,7 @@ class DroppedArgument(Struct, frozen=True):
         name: the name of the argument.
         parameter: the name of the parameter.
         literal: the literal passed instead, or None for the default.
+        is_altered: whether it is passed another value of the argument, ``!flag``, which is wrong for all values.
     """
 
     formula: TypedFormula
@@ -61,6 +62,7 @@ class DroppedArgument(Struct, frozen=True):
     name: str
     parameter: str
     literal: Expr | None
+    is_altered: bool = False
 
 
 def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgument]:
@@ -108,8 +110,9 @@ def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgumen
             # "!forward" is right if the adjoint is the inverse, and backward functions of other projects may take
             # inverted flags: npu_confusion_transpose_backward
             may_alter = not function.canonical.in_cpp_api or (is_itself and formula.is_backward)
-            if node is None or _is_literal(node) or (not may_alter and _is_altered(node, name)):
-                yield DroppedArgument(formula, call, name, parameter.name, node)
+            is_altered = node is not None and not may_alter and _is_altered(node, name)
+            if node is None or _is_literal(node) or is_altered:
+                yield DroppedArgument(formula, call, name, parameter.name, node, is_altered)
 
 
 def _renamed(parameter: Parameter, renamed: Set[str], numbers: Set[str]) -> str | None:

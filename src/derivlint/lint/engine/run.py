@@ -368,7 +368,7 @@ def _diagnostic(model: Model, rule: Rule, target: object, finding: Finding) -> D
         span=finding.where,
         rule=rule.name,
         message=finding.message,
-        severity=rule.meta.severity,
+        severity=finding.severity or rule.meta.severity,
         confidence=finding.confidence or rule.meta.confidence,
         help=finding.help,
         entry=entry,

@@ -14,7 +14,7 @@ from derivlint.analysis.calls.argument_order import (
     mixed_properties,
     output_mismatches,
 )
-from derivlint.lint.diagnostic import Finding, Fix
+from derivlint.lint.diagnostic import Finding, Fix, Severity
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
@@ -62,6 +62,7 @@ def order_finding(problem: ArgumentMismatch, message: str, help: str, fix: Fix |
         help=help,
         fix=fix,
         at=formula.written,
+        severity=Severity.ERROR if problem.is_certain else None,
         about=formula.span_of(problem.call.node),
         # an automatic formula relies on the backward formula
         rests_on=(formula.written.entry.operator or "",) if formula.written.auto is not None else (),
