@@ -245,6 +245,13 @@ class Library:
         namespaces = [namespace for namespace, names in self._headers.functions.items() if name in names]
         return found(function for namespace in namespaces for function in self._headers.functions[namespace][name])
 
+    def constant_elsewhere(self, name: str) -> CppType | None:
+        """The type of a variable or constant that headers declare, in any namespace but a class's."""
+        namespaces = self._headers.variables.items()
+        return next(
+            (names[name] for path, names in namespaces if name in names and self.type_named(path) is None), None
+        )
+
     def variable(self, namespace: str, name: str) -> CppType | None:
         """The type of a variable or constant of a namespace."""
         return self.declarations.variables.get(namespace, {}).get(name)

@@ -77,9 +77,12 @@ def _look_up(library: Library, scope: Scope, name: str) -> Entity:
         entity = _in_namespaces(library, library.seen_as(level), name)
         if entity.kind is not EntityKind.NOTHING:
             return entity
-    # helpers of other projects are in namespaces that their generated files import
+    # helpers and constants of other projects are in namespaces that their generated files import
     helpers = library.helpers_elsewhere(name)
-    return Entity(EntityKind.FUNCTION, helpers) if helpers.exists else NOT_FOUND
+    if helpers.exists:
+        return Entity(EntityKind.FUNCTION, helpers)
+    type = library.constant_elsewhere(name)
+    return NOT_FOUND if type is None else Entity(EntityKind.VARIABLE, type=type)
 
 
 def _in_namespaces(library: Library, namespaces: tuple[str, ...], name: str) -> Entity:
