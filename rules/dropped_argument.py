@@ -59,6 +59,11 @@ from derivlint.model import Entry, Model
 META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED,), reads=AnalysisDepth.SEMANTICS)
 
 VALID = (
+    # a number of another operator's backward function
+    """\
+- name: logit(Tensor self, float? eps=None) -> Tensor
+  self: threshold_backward(grad, result, 0)
+""",
     # the value of the flag in a branch, under any parameter name
     """\
 - name: miopen_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, \

@@ -6,7 +6,7 @@ itself on a tangent, calls of the forward operator in a double backward, and fun
 literal for a dimension or index that the formula does not mention.
 
 The parameter may have another name: an abbreviation, such as ``eps`` for ``epsilon``, or any name if it is for the only
-number that the formula does not mention: ``p`` of ``norm_backward`` for ``ord``.
+number that the formula does not mention: ``p`` of ``norm_backward`` for ``ord`` of ``linalg_vector_norm``.
 """
 
 from __future__ import annotations
@@ -95,12 +95,14 @@ def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgumen
                     yield DroppedArgument(formula, call, name, name, passed[name])
             continue
         parameters = call.function.parameters
+        # another operator's backward function has numbers of its own: "threshold_backward(grad, result, 0)"
+        is_own = function_name.partition(f"_{BACKWARD}")[0].removesuffix(JVP) in base
         renamed = arguments.difference(parameter.name for parameter in parameters)
         for parameter in parameters:
             name = parameter.name
             node = passed.get(name)
             if name not in arguments and is_derivative and node is not None:
-                name = _renamed(parameter, renamed, unmentioned & numbers) or name
+                name = _renamed(parameter, renamed, unmentioned & numbers if is_own else frozenset()) or name
             if name not in arguments:
                 continue
             if is_itself and not is_derivative and _may_be_constant(formula, name, node, numbers):
