@@ -83,6 +83,19 @@ INVALID = (
         message='"self_t.exp()" is not linear in the tangent "self_t"',
         help='use "self_t" once in each term, as a factor',
     ),
+    Invalid(
+        """\
+- name: topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), true)
+  values: auto_linear
+""",
+        at="3:11-22",
+        message=(
+            '"auto_linear" stands for "at::topk_symint(self_t, k, dim, largest, sorted)", which is not linear in the '
+            'tangent "self_t"'
+        ),
+        help="write out the forward formula",
+    ),
 )
 
 
