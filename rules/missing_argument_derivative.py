@@ -90,6 +90,14 @@ META = RuleMeta(
 )
 
 VALID = (
+    # classes, by their use
+    """\
+- name: multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, \
+int reduction=Mean) -> Tensor
+  self: grad * (self.exp() - at::one_hot(target.clamp_min(0), 10)) * target.ne(-100).unsqueeze(-1)
+  target: non_differentiable
+  weight: non_differentiable
+""",
     # no sibling declares "index", and "indices" is another name
     """\
 - name: gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor

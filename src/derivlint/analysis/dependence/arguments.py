@@ -16,7 +16,7 @@ from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.siblings import declaring_sibling
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.cpp_type import BOOL, TENSOR, template_type
-from derivlint.formula import Call, Conditional, Expr, Name, Node, Parenthesized, TypeName, walk
+from derivlint.formula import Call, Conditional, Expr, Member, Name, Node, Parenthesized, TypeName, walk
 from derivlint.formula.vocabulary import words
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
@@ -179,8 +179,28 @@ def _readers(
         return None, None
     formulas = sorted(analyses.formulas_of(body), key=lambda formula: formula.written.index)
     roots = [(formula, analyses.interpretation(formula).root) for formula in formulas if formula.is_backward]
+    if any(_is_used_as_integer(formula, argument) for formula in formulas):
+        return None, None
     reader = next((formula for formula, root in roots if root.reads(argument)), None)
     return reader, next((formula for formula, root in roots if root.may_read(argument)), None)
+
+
+def _is_used_as_integer(formula: TypedFormula, argument: str) -> bool:
+    """Whether a formula passes an argument, possibly after methods, where integers are due, or takes only an order."""
+    for node in formula.nodes:
+        call = formula.call(node) if isinstance(node, Call) else None
+        for item in call.arguments if call is not None else ():
+            root = item.node
+            while isinstance(root, Call) and isinstance(root.callee, Member):
+                root = root.callee.object
+            if call is None or item.parameter is None or not (isinstance(root, Name) and root.simple == argument):
+                continue
+            is_index = is_discrete(item.parameter.name) and call.function is not None
+            if is_index or f"{call.name}({item.parameter.name})" in Book.by_hand("takes-integers"):
+                return True
+            if item is call.arguments[0] and f"{call.name}(0)" in Book.by_hand("integral-output"):
+                return True
+    return False
 
 
 def _is_in_forward_formula(body: DispatchBody, argument: str) -> bool:
