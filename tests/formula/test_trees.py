@@ -95,6 +95,13 @@ def test_unary_operators_conditionals_and_casts_nest_as_in_cpp(text: str, expect
         ("fmap(x, [](int64_t i) { return -i; })", "(call fmap x (lambda (i) () (- i)))"),
         ("[&, y](const Tensor& a, int) { return a + y; }", "(lambda (a ) (y) (+ a y))"),
         ("[=] { auto z = x; return z * y; }()", "(call (lambda () (x y) ...))"),
+        # several variables in one declaration
+        ("[&] { T a, b(x, y), c = f(z, a), d; b = d; return c; }()", "(call (lambda () (x y z) ...))"),
+        ("[&] { const auto& [a, b] = f(x); auto&& [c] = a; return b + c; }()", "(call (lambda () (x) ...))"),
+        (
+            "[&] { for (int i = 0, n = x; i < n; ++i) { y += i; } return f(a, b); }()",
+            "(call (lambda () (x y a b) ...))",
+        ),
         ("[](int i) { return [](int j) { return j; }(i); }", "(lambda (i) () (call (lambda (j) () j) i))"),
         ("this->x", "(-> this x)"),
     ],

@@ -59,6 +59,9 @@ class LambdaInfo(Struct, eq=False):
         return tuple(names)
 
 
+_DECLARATORS = ("&", "&&", "*")
+
+
 def mark_lambdas(tokens: list[Token]) -> tuple[list[Token], list[LambdaInfo]]:
     """Mark the lambdas; return the tokens for the parser and the parts of each lambda."""
     if not any(_may_begin(tokens, index) for index, token in enumerate(tokens) if token.type == "LSQB"):
@@ -218,14 +221,43 @@ def _read_statements(info: LambdaInfo) -> None:
 
 
 def _is_declared(body: list[Token], index: int) -> bool:
-    """Whether an identifier is declared: ``auto x =``, ``const Tensor& x =``, ``std::vector<int> x;``."""
+    """Whether an identifier is declared: ``auto x =``, ``std::vector<int> x, y;``, ``const auto& [x, y] =``."""
     after = body[index + 1].text if index + 1 < len(body) else ""
+    if after in (",", "]") and _is_bound(body, index - 1):
+        return True
     if index == 0 or after not in ("=", ";", ":", "{", "(", ","):
         return False
     before = body[index - 1]
     if before.type in ("IDENT", "TEMPLATE_CLOSE"):
         return True
+    if before.text == ",":
+        return _follows_declarator(body, index)
     return before.text in ("&", "*", "&&") and index > 1 and _begins_statement(body, index - 2)
+
+
+def _is_bound(body: list[Token], position: int) -> bool:
+    """Whether a structured binding begins before a name: ``const auto& [x,``."""
+    while position > 1 and body[position].text == ",":
+        position -= 2
+    before = [token.text for token in body[max(position - 2, 0) : position + 1]]
+    return before[-2:] == ["auto", "["] or (before[:1] == ["auto"] and before[1:] in (["&", "["], ["&&", "["]))
+
+
+def _follows_declarator(body: list[Token], index: int) -> bool:
+    """Whether a statement declares another variable before: ``Tensor x, y;``, ``int64_t n = f(x), m = 0;``."""
+    depth = 0
+    for position in range(index - 1, 0, -1):
+        text = body[position].text
+        if text in (")", "]", "}"):
+            depth += 1
+        elif text in ("(", "[", "{"):
+            depth -= 1
+        if depth < 0 or (text == ";" and not depth):
+            return False
+        is_name = not depth and body[position].type == "IDENT" and body[position - 1].text != ","
+        if is_name and _is_declared(body, position) and _begins_statement(body, position - 1):
+            return True
+    return False
 
 
 def _begins_statement(body: list[Token], index: int) -> bool:
@@ -236,7 +268,10 @@ def _begins_statement(body: list[Token], index: int) -> bool:
 
 
 def _mark_declared_type(info: LambdaInfo, index: int) -> None:
-    position = index - 1
-    while position >= 0 and (info.body[position].type in ("IDENT", "SCOPE") or info.body[position].text in "&*"):
+    # a structured binding has its type before the bracket
+    position = index - 1 - (info.body[index - 1].text == "[")
+    while position >= 0 and (
+        info.body[position].type in ("IDENT", "SCOPE") or info.body[position].text in _DECLARATORS
+    ):
         position -= 1
     info.types.extend(info.body[position + 1 : index])
