@@ -256,9 +256,10 @@ class Library:
         """The type of a variable or constant of a namespace."""
         return self.declarations.variables.get(namespace, {}).get(name)
 
-    def namespaces_of_class(self, name: str) -> tuple[str, ...]:
-        """The full paths of the classes with a name, for their static members."""
-        paths = (*self.declarations.functions, *self.declarations.variables)
+    def namespaces_of_class(self, name: str, *, of_headers: bool) -> tuple[str, ...]:
+        """The full paths of the classes with a name, for their static members; optionally those of headers only."""
+        declarations = self._headers if of_headers else self.declarations
+        paths = (*declarations.functions, *declarations.variables)
         return tuple(path for path in paths if path.rpartition("::")[2] == name)
 
     def knows_all_of(self, namespace: str) -> bool:

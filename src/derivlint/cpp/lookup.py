@@ -176,7 +176,8 @@ def resolve_namespace(library: Library, scope: Scope, path: str, *, leading: boo
     # "at" includes "c10"; a class is found by its name
     included = [f"{namespace}::{rest}" for namespace in library.included.get(outer, ()) if rest]
     visible = any(library.names.has(namespace, path) for level in scope.levels for namespace in level)
-    classes = library.namespaces_of_class(path) if visible else ()
+    # those of headers are visible as their functions are
+    classes = library.namespaces_of_class(path, of_headers=not visible)
     return next((full for full in (*included, *classes) if library.is_namespace(full)), None)
 
 
