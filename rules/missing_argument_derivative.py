@@ -90,6 +90,13 @@ META = RuleMeta(
 )
 
 VALID = (
+    # the operator itself may take it for an index, also where the file declares it linear in another argument
+    """\
+- name: hspmm(Tensor mat1, Tensor mat2) -> Tensor
+  mat1: hspmm(grad, mat2)
+  mat2: non_differentiable
+  result: auto_linear
+""",
     # classes, by their use
     """\
 - name: multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, \

@@ -152,10 +152,8 @@ def test_the_released_file_calls_nothing_that_its_header_lacks(checkout: Path, l
 
 def test_a_constant_of_a_named_header_needs_no_namespace(here: Path, run: Run) -> None:
     """As a function needs none: the generated file imports the namespace."""
-    (here / "own.h").write_text(
-        "namespace own { constexpr double kHalf = 0.5; struct Flags { static const int kOne; }; enum class Axis { row }; "
-        "}"
-    )
+    classes = "struct Flags { static const int kOne; }; enum class Axis { row };"
+    (here / "own.h").write_text(f"namespace own {{ constexpr double kHalf = 0.5; {classes} }}")
     formula = "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos().conj() * {}\n"
     for name, status in (("(2 * kHalf)", 0), ("kOne", 1), ("kHalves", 1)):
         (here / "d.yaml").write_text(formula.format(name))

@@ -514,7 +514,7 @@ class _InterpretationRun(Analysis[Fact]):
         if asks_metadata(call):
             return weakened(merged([fact.dependence for fact in facts]), Dependence.METADATA)
         is_explained = (
-            (self.operators.is_known(name) and not is_conventional(name) and not call.is_changed)
+            (self.operators.is_defined(name) and not is_conventional(name) and not call.is_changed)
             or name in TRANSPARENT
             or (call.is_method and call.function is not None)
         )

@@ -143,7 +143,11 @@ class OperatorDegrees:
 
     def is_known(self, name: str) -> bool:
         """Whether the degree of a function follows from the tables, a definition or the file."""
-        return self.polynomial(name) is not None or name in NONLINEAR or self.derived(name) is not None
+        return self.polynomial(name) is not None or self.is_defined(name)
+
+    def is_defined(self, name: str) -> bool:
+        """Whether the tables or a definition have a function; the file says which arguments it reads of none."""
+        return name in polynomials() or name in NONLINEAR or self.derived(name) is not None
 
     def is_nonlinear(self, name: str) -> bool:
         """Whether an operator is known to be nonlinear in all arguments."""
