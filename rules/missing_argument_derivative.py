@@ -4,7 +4,8 @@
 An argument without a formula, or declared ``non_differentiable``, in an entry that gives other arguments formulas, if
 there is evidence against that:
 
-- the formula of another argument reads its value: then the result depends on it;
+- the formula of another argument reads its value: then the result depends on it (medium confidence where an operator
+  that is not PyTorch's declares it ``non_differentiable``: quantized weights, constants by contract);
 - nine of ten other entries that have an argument of that name give it a formula, and there are at least three of them
   (eight, where the formulas of the entry are all ``not_implemented``);
 - the formula of another argument passes it on to a helper, and nothing declares it ``non_differentiable``. Unless at
@@ -223,12 +224,10 @@ def _finding(missing: MissingDerivative) -> Finding:
         return _undeclared(missing, missing.sibling)
     fact = "has no formula" if missing.written is None else "is non_differentiable"
     related: tuple[Related, ...] = ()
-    confidence = None
+    confidence = None if missing.is_usual else Confidence.MEDIUM
     evidence = missing.reader
     if evidence is None and not missing.n_entries:
         evidence = missing.passer
-        if not missing.is_usual:
-            confidence = Confidence.MEDIUM
     if evidence is not None:
         key = f"the formula of {quoted(evidence.written.key_text)}"
         reason = f"{key} reads its value" if missing.reader is not None else f"{key} uses it"

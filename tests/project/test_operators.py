@@ -232,3 +232,21 @@ def test_an_operator_of_ones_own_is_not_pytorchs_with_the_same_schema(here: Path
     assert "no findings" in run("check", "--no-config").out
     (here / "own.yaml").unlink()
     assert {"missing-conjugate", "wrong-gradient"} <= set(run("check", "--no-config").out.replace("]", "[").split("["))
+
+
+def test_what_is_declared_of_an_operator_of_ones_own_is_meant(here: Path, run: Run) -> None:
+    """Quantized weights and tables are constants by contract, and noise is drawn."""
+    (here / "own.yaml").write_text(
+        "- func: my::rotate(Tensor x, Tensor table) -> Tensor\n- func: my::skip(Tensor x) -> (Tensor y, Tensor noise)\n"
+    )
+    (here / "derivatives.yaml").write_text("""\
+- name: rotate(Tensor x, Tensor table) -> Tensor
+  x: grad * table
+  table: non_differentiable
+- name: skip(Tensor x) -> (Tensor y, Tensor noise)
+  output_differentiability: [True, False]
+  x: grad * noise
+  y: x_t * noise
+""")
+    assert "no findings" in run("check", "--no-config").out
+    assert "missing-argument-derivative" in run("check", "--no-config", "--min-confidence", "medium").out

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from derivlint.analysis.dependence.arguments import is_discrete
 from derivlint.formula.vocabulary import words
 from derivlint.model import DispatchBody, Model, Output
 from derivlint.model.generated.gradients import body_gradients
@@ -24,8 +25,8 @@ INTEGRAL_NAMES = words("""
     indices rank info pivots rng_state philox_seed philox_offset cum_seq_q cum_seq_k
 """)
 
-#: The names of piecewise constant outputs, including those of custom operators.
-CONSTANT_NAMES = INTEGRAL_NAMES | words("index mask")
+#: The names of outputs of custom operators that do not depend on the inputs, besides those of discrete ones.
+CONSTANT_NAMES = words("rank noise")
 
 COPY = "_copy"
 
@@ -64,7 +65,8 @@ def is_piecewise_constant(function: NativeFunction, index: int) -> bool:
     """
     if function.namespace != "aten":
         returns = function.schema.returns
-        return index < len(returns) and returns[index].name in CONSTANT_NAMES
+        name = returns[index].name if index < len(returns) else None
+        return name is not None and (is_discrete(name) or name in CONSTANT_NAMES)
     return f"{function.name.base}({index})" in Book.by_hand("constant-output")
 
 

@@ -64,7 +64,8 @@ class MissingDerivative(Struct, frozen=True):
         passer: the formula that passes the argument to a helper, or None.
         n_with_formula: the number of other entries with a formula for an argument of that name; 0 if not evidence.
         n_entries: the number of other entries with an argument of that name; 0 if not evidence.
-        is_usual: whether arguments of that name usually have a formula; True if there is other evidence.
+        is_usual: whether arguments of that name usually have a formula; True if there is other evidence, for an
+            operator of one's own without a declaration to the contrary.
         is_optional: whether the argument may be absent.
         sibling: the entry of a sibling operator that declares an argument of that name ``non_differentiable``, or None.
     """
@@ -160,7 +161,9 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
                 continue
             if formula is None and _has_too_few_names(analyses, body):
                 continue
-            is_usual = reader is not None or bool(n_entries) or analyses.model.fact(_is_usual, f"{usual} {name}")
+            # constants by contract, quantized weights: the author of an operator of one's own has declared them
+            is_proof = reader is not None and (formula is None or function.canonical.in_cpp_api)
+            is_usual = is_proof or bool(n_entries) or analyses.model.fact(_is_usual, f"{usual} {name}")
             yield MissingDerivative(
                 body, name, formula, reader, passer, n_with_formula, n_entries, is_usual, is_optional, sibling
             )
