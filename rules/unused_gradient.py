@@ -60,6 +60,10 @@ VALID = (
     # a lambda that is called
     """\
 - name: sin(Tensor self) -> Tensor
+  self: "[&]() { return grad * self.cos().conj(); }()"
+""",
+    """\
+- name: sin(Tensor self) -> Tensor
   self: "[&]() { auto slope = self.cos(); return grad * slope.conj(); }()"
 """,
     """\

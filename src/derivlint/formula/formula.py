@@ -102,11 +102,14 @@ class Formula:
 
 
 def free_names(formula: Formula) -> tuple[Name, ...]:
+    """The unqualified names of a formula that no lambda parameter binds, without types, in source order."""
+    return () if formula.tree is None else free_names_in(formula.tree)
+
+
+def free_names_in(tree: Expr) -> tuple[Name, ...]:
     """The unqualified names that no lambda parameter binds, without types, in source order."""
-    if formula.tree is None:
-        return ()
     names: list[Name] = []
-    stack: list[tuple[Node, frozenset[str]]] = [(formula.tree, frozenset())]
+    stack: list[tuple[Node, frozenset[str]]] = [(tree, frozenset())]
     while stack:
         node, bound = stack.pop()
         if isinstance(node, TypeName):

@@ -43,6 +43,7 @@ from derivlint.formula import (
     Parenthesized,
     Postfix,
     Unary,
+    free_names_in,
 )
 from derivlint.model import Model
 from derivlint.model.generated.forward import PRIMAL
@@ -196,7 +197,7 @@ class _FlowRun:
         if isinstance(node, (Index, Member)):
             return self.carries(node.object)
         if isinstance(node, Lambda):
-            return self._any_carries(node.uses)
+            return self._any_carries(free_names_in(node))
         return False
 
     def _any_carries(self, nodes: Sequence[Expr]) -> bool:
