@@ -97,6 +97,10 @@ def test_unary_operators_conditionals_and_casts_nest_as_in_cpp(text: str, expect
         ("[=] { auto z = x; return z * y; }()", "(call (lambda () (x y) ...))"),
         # several variables in one declaration
         ("[&] { T a, b(x, y), c = f(z, a), d; b = d; return c; }()", "(call (lambda () (x y z) ...))"),
+        (
+            "[&] { auto f = [&](const T& a, U&& b) { return a + z; }; return f(x, (y & a)); }()",
+            "(call (lambda () (z x y) ...))",
+        ),
         ("[&] { const auto& [a, b] = f(x); auto&& [c] = a; return b + c; }()", "(call (lambda () (x) ...))"),
         (
             "[&] { for (int i = 0, n = x; i < n; ++i) { y += i; } return f(a, b); }()",

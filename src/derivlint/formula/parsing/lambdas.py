@@ -223,7 +223,7 @@ def _read_statements(info: LambdaInfo) -> None:
 def _is_declared(body: list[Token], index: int) -> bool:
     """Whether an identifier is declared: ``auto x =``, ``std::vector<int> x, y;``, ``const auto& [x, y] =``."""
     after = body[index + 1].text if index + 1 < len(body) else ""
-    if after in (",", "]") and _is_bound(body, index - 1):
+    if (after in (",", "]") and _is_bound(body, index - 1)) or (after in (",", ")") and _is_parameter(body, index)):
         return True
     if index == 0 or after not in ("=", ";", ":", "{", "(", ","):
         return False
@@ -241,6 +241,19 @@ def _is_bound(body: list[Token], position: int) -> bool:
         position -= 2
     before = [token.text for token in body[max(position - 2, 0) : position + 1]]
     return before[-2:] == ["auto", "["] or (before[:1] == ["auto"] and before[1:] in (["&", "["], ["&&", "["]))
+
+
+def _is_parameter(body: list[Token], index: int) -> bool:
+    """Whether a name after a type is in the parentheses of a lambda in the body."""
+    before = body[index - 1] if index else None
+    if before is None or not (before.type in ("IDENT", "TEMPLATE_CLOSE") or before.text in _DECLARATORS):
+        return False
+    depth = 1
+    for position in range(index - 1, 0, -1):
+        depth += {")": 1, "(": -1}.get(body[position].text, 0)
+        if not depth:
+            return body[position - 1].text == "]"
+    return False
 
 
 def _follows_declarator(body: list[Token], index: int) -> bool:
