@@ -6,7 +6,7 @@ formula in the file. Problems in rewrites for other functions are reported only 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,7 +19,8 @@ from derivlint.cpp.lookup import EntityKind, look_up
 from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
 from derivlint.cpp.types import DeclaredType
-from derivlint.formula import Call, Expr, Formula, Name, SyntaxProblemKind, parse_formula, walk
+from derivlint.formula import Call, Expr, Formula, Lambda, Name, Node, SyntaxProblemKind, parse_formula, walk
+from derivlint.formula.nodes import Declared
 from derivlint.model.entry import DerivativeFormula, Entry, Role
 from derivlint.model.generated.evaluation import Evaluation, Mode, Origin
 from derivlint.model.generated.forward import SELF_TANGENT, base_name_uses, copied_formula, misread_base_name
@@ -30,6 +31,17 @@ from derivlint.source import Span
 from derivlint.source.lazy import memoized
 
 SELF_TANGENT_RAW = f"{SELF_TANGENT}_raw"
+
+
+def _called_names(tree: Node) -> Iterator[str]:
+    """The unqualified names of called functions, also in the statements of lambdas, which may call their variables."""
+    for node in walk(tree):
+        if isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.simple is not None:
+            yield node.callee.simple
+        elif isinstance(node, Lambda) and node.statements is not None:
+            declared = (part.names for part in walk(node.statements) if isinstance(part, Declared))
+            bound = {param.name for param in node.params}.union(name.simple for names in declared for name in names)
+            yield from (name for name in _called_names(node.statements) if name not in bound)
 
 
 @memoized
@@ -181,13 +193,12 @@ class TypeChecker:
         if (self._fallback() or self)._is_complete:
             return frozenset()
         return frozenset(
-            node.callee.simple
+            name
             for entry in entries
             for formula in entry.formulas
             if is_checkable(formula) and formula.parsed.tree is not None
-            for node in walk(formula.parsed.tree)
-            if isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.simple is not None
-            if self._is_unknown(node.callee.simple, is_backward=formula.role is Role.BACKWARD)
+            for name in _called_names(formula.parsed.tree)
+            if self._is_unknown(name, is_backward=formula.role is Role.BACKWARD)
         )
 
     def _is_unknown(self, name: str, *, is_backward: bool) -> bool:
