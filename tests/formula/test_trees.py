@@ -60,6 +60,7 @@ def test_assignments_bind_least_and_group_from_the_right(operator: str) -> None:
         ("*a.b", "(* (. a b))"), ("-a.f()[0]", "(- (index (call (. a f)) 0))"), ("&x + ~y", "(+ (& x) (~ y))"),
         ("--x - y--", "(- (-- x) (post-- y))"), ("not a and b or c", "(|| (&& (! a) b) c)"),
         ("a - b - c", "(- (- a b) c)"), ("a - (b - c)", "(- a (paren (- b c)))"),
+        ("(std::vector<Tensor>) x", "(cast std::vector<Tensor> x)"), ("(vector) - x", "(- (paren vector) x)"),
         ("(double) x * y", "(* (cast double x) y)"), ("(const at::Tensor&) x", "(cast const at::Tensor& x)"),
         ("(int)-1", "(cast int (- 1))"), ("-(int) x", "(- (cast int x))"), ("(x) - 1", "(- (paren x) 1)"),
     ],

@@ -111,7 +111,7 @@ def _is_type_token(tokens: list[Token], index: int, is_template: bool) -> bool:
 
 
 def mark_casts(tokens: list[Token]) -> list[Token]:
-    """Mark the ``(`` of casts such as ``(double) x`` or ``(const at::Tensor&) x``."""
+    """Mark the ``(`` of casts such as ``(double) x`` or ``(std::vector<Tensor>) x``."""
     for index, token in enumerate(tokens):
         if token.type == "LPAR" and index + 3 < len(tokens) and _opens_cast(tokens, index):
             tokens[index] = Token("CAST_OPEN", token.text, token.start, token.end)
@@ -123,17 +123,27 @@ _ENDS_OPERAND = frozenset(
 )
 
 
+_CAST_TOKENS = frozenset({"IDENT", "SCOPE", "TEMPLATE_OPEN", "TEMPLATE_CLOSE"})
+
+
 def _opens_cast(tokens: list[Token], index: int) -> bool:
     following = tokens[index + 1]
     if following.type != "IDENT" or (index and tokens[index - 1].type in _ENDS_OPERAND):
         return False
     last_word = ""
+    depth, is_template = 0, False
     index += 1
-    while index < len(tokens) and (tokens[index].type in ("IDENT", "SCOPE") or tokens[index].text in ("*", "&", "&&")):
-        if tokens[index].type == "IDENT":
+    while index < len(tokens) and (
+        depth or tokens[index].type in _CAST_TOKENS or tokens[index].text in ("*", "&", "&&")
+    ):
+        kind = tokens[index].type
+        depth += (kind == "TEMPLATE_OPEN") - (kind == "TEMPLATE_CLOSE")
+        is_template = is_template or kind == "TEMPLATE_CLOSE"
+        if kind == "IDENT" and not depth:
             last_word = tokens[index].text
         index += 1
-    if last_word not in TYPE_WORDS or index + 1 >= len(tokens) or tokens[index].type != "RPAR":
+    is_type = last_word in TYPE_WORDS or (is_template and last_word in KNOWN_TEMPLATES)
+    if not is_type or index + 1 >= len(tokens) or tokens[index].type != "RPAR":
         return False
     follower = tokens[index + 1]
     if follower.type in _OPENS_OPERAND or follower.type == "LPAR":
