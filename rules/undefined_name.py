@@ -60,6 +60,21 @@ META = RuleMeta(
 )
 
 VALID = (
+    # declarations of C++ that only a compiler reads: no name in the body is certain to be unknown
+    """\
+- name: sin(Tensor self) -> Tensor
+  self: |-
+    [&, scale = 2]() {
+      using Pair = std::pair<Tensor, double (*)(double)>;
+      std::map<int, Tensor> cache;
+      static const auto unit = 1.0;
+      cache[0] = grad * self.cos().conj();
+      int first = 0, *place = &first;
+      Pair both{cache.at(*place), nullptr};
+      try { first += scale; } catch (const std::exception& error) { throw; }
+      return both.first * unit;
+    }()
+""",
     # constants and functions are declared in headers, parameters of a lambda in the formula
     """\
 - name: erf(Tensor self) -> Tensor

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from derivlint.cpp.expressions.typer import Typer
 
 #: The keywords of built-in types, words that may precede a type, and constants among template arguments.
-TYPE_WORDS = BUILT_IN | words("const volatile typename struct class auto signed mutable noexcept true false")
+TYPE_WORDS = BUILT_IN | words(
+    "const volatile static constexpr thread_local typename struct class auto signed mutable noexcept true false"
+)
 #: Casts with the syntax of a template call.
 NAMED_CASTS = frozenset({"static_cast", "const_cast", "reinterpret_cast", "dynamic_cast"})
 #: The templates whose arguments are types, except for the length of an array.

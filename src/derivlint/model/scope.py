@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from derivlint.formula import Formula, Word, parse_formula
+from derivlint.formula import Expr, Formula, Lambda, Word, parse_formula, walk
+from derivlint.formula.nodes import UnknownStatement
 from derivlint.model.entry import DerivativeFormula, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRAD, GRAD_INPUT_MASK, GRADS, NAMED_PREFIX
@@ -142,11 +143,23 @@ def undeclared_names(formula: DerivativeFormula) -> tuple[UndeclaredName, ...]:
         # it is unknown which gradients are switched off
         visible.update(f"{NAMED_PREFIX}{output.declared_name}" for output in function.outputs)
     undeclared = []
+    unclear = _unclear_lambdas(formula.parsed.tree)
     for word in variables(formula.parsed):
-        if word.text not in visible:
+        if word.text not in visible and not any(body.start <= word.start < body.end for body in unclear):
             reason, subject = _reason(formula, word.text, function, info)
             undeclared.append(UndeclaredName(formula, word, reason, subject))
     return tuple(undeclared)
+
+
+def _unclear_lambdas(tree: Expr) -> list[Lambda]:
+    """The lambdas with a statement that cannot be read, which may declare any name."""
+    return [
+        node
+        for node in walk(tree)
+        if isinstance(node, Lambda)
+        and node.statements is not None
+        and any(isinstance(part, UnknownStatement) for part in walk(node.statements))
+    ]
 
 
 def first_undeclared(formula: DerivativeFormula, reason: NotDeclared) -> list[UndeclaredName]:

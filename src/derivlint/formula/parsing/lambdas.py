@@ -50,7 +50,8 @@ class LambdaInfo(Struct, eq=False):
         names: list[Name] = []
         before: Token | None = None
         for token in self.types:
-            if token.type == "IDENT":
+            # "using Pair = ...;" in the body declares a type
+            if token.type == "IDENT" and token.text not in self.local_names:
                 part = NamePart(token.text, token.start, token.end)
                 is_qualified = before is not None and before.type == "SCOPE"
                 parts = (*names.pop().parts, part) if is_qualified and names else (part,)
@@ -140,7 +141,11 @@ def _lambda_at(tokens: list[Token], index: int, partner: dict[int, int]) -> tupl
     info.types.extend(between)
     if params is not None:
         info.params = read_params(tokens[params[0] : params[1]], info)
-    info.uses.extend(token for token in tokens[index + 1 : captures_end] if token.type == "IDENT")
+    for place in range(index + 1, captures_end):
+        if tokens[place].type == "IDENT" and tokens[place + 1].text == "=":
+            info.local_names.add(tokens[place].text)
+        elif tokens[place].type == "IDENT" and tokens[place - 1].type not in ("ACCESS", "SCOPE"):
+            info.uses.append(tokens[place])
     return info, position
 
 
@@ -228,7 +233,7 @@ def _is_declared(body: list[Token], index: int) -> bool:
     if index == 0 or after not in ("=", ";", ":", "{", "(", ","):
         return False
     before = body[index - 1]
-    if before.type in ("IDENT", "TEMPLATE_CLOSE"):
+    if before.type in ("IDENT", "TEMPLATE_CLOSE") or before.text == "using":
         return True
     if before.text == ",":
         return _follows_declarator(body, index)
