@@ -8,21 +8,25 @@ kind, the less likely is each.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import pairwise
 from math import log
 
 from msgspec.structs import replace
 
 from derivlint.analysis.soundness import with_formula
-from derivlint.formula import apply_edits, tokens
+from derivlint.cpp.naming import NAMESPACES
+from derivlint.formula import Edit, apply_edits, parse_formula, tokens
+from derivlint.formula.vocabulary import TRIVIA
 from derivlint.lint.diagnostic import Diagnostic, Fix
 from derivlint.lint.fixing import apply_fixes
+from derivlint.lint.wording import quoted
 from derivlint.model import DerivativeFormula, Model
 from derivlint.model.model import probe_model
+from derivlint.model.scope import visible_names
 from derivlint.repair.candidates import Candidate, Target
 from derivlint.repair.helper_calls import helper_calls, sibling_forms
-from derivlint.repair.slips import WEIGHTS, Slip
-from derivlint.repair.token_edits import token_changes
+from derivlint.repair.slips import WEIGHTS, Change, Slip
 from derivlint.repair.tree_edits import TreeChanges
 from derivlint.source import Span
 
@@ -34,6 +38,10 @@ SECOND = log(IN_FIX)
 #: Longer formulas are not edited: the number of edits is quadratic in that of tokens. PyTorch's longest has 245.
 MAX_TOKENS = 400
 MAX_CHARACTERS = 4000
+#: Tokens that are often lost or mistyped.
+_MARKS = ("(", ")", ",", ".", "::", "*", "-", "+", "/", "_")
+#: How much likelier a bracket is lost at the end than anywhere else.
+AT_END = 4
 
 
 def edited_formulas(target: Target, model: Model) -> Iterator[Candidate]:
@@ -90,7 +98,11 @@ def _edited(model: Model, formula: DerivativeFormula, findings: Iterable[Diagnos
         return
     text = formula.text or ""
     tree = formula.parsed.tree
-    changes = list(TreeChanges(model, formula, tree)) if tree is not None else list(token_changes(formula))
+    if tree is not None:
+        changes = list(TreeChanges(model, formula, tree))
+    else:
+        every = _token_changes(text, visible_names(formula))
+        changes = [item for item in every if parse_formula(apply_edits(text, [item.edit])).tree is not None]
     totals: defaultdict[Slip, float] = defaultdict(float)
     for change in changes:
         totals[change.slip] += change.weight
@@ -120,3 +132,32 @@ def _fixed(model: Model, formula: DerivativeFormula, findings: Iterable[Diagnost
 
 def _places(fix: Fix) -> Iterator[Span]:
     return (edit.span for edit in fix.edits)
+
+
+def _token_changes(text: str, names: Collection[str]) -> Iterator[Change]:
+    """The changes of one token of a formula that does not parse."""
+    parts = [token for token in tokens(text) if token.type not in TRIVIA]
+    in_namespace = {name.start for namespace, name in pairwise(parts) if namespace.text in NAMESPACES}
+    for token in parts:
+        yield Change(Slip.TOKEN, Edit(token.start, token.end, ""), f"{quoted(token.text)} is superfluous")
+        if token.text[:1].isalnum() or token.text[:1] in "_\"'":
+            for name in (*names, *map(str, range(4))):
+                if token.text.endswith(name) and token.text != name:
+                    place = token.end - len(name)
+                    yield Change(Slip.TOKEN, Edit(place, place, "("), '"(" is missing')
+        else:
+            for mark in _MARKS:
+                if mark == "::" and token.start not in in_namespace:
+                    continue
+                cause = f"{quoted(mark)} is meant, not {quoted(token.text)}"
+                yield Change(Slip.TOKEN, Edit(token.start, token.end, mark), cause)
+    for left, right in pairwise(parts):
+        for mark in _MARKS:
+            if mark == "::" and right.start not in in_namespace:
+                continue
+            is_joint = mark in ("_", ".", "::")
+            end = right.start if is_joint else left.end
+            inserted = f" {mark}" if mark in "*-+/" else mark
+            yield Change(Slip.TOKEN, Edit(left.end, end, inserted), f"{quoted(mark)} is missing")
+    yield Change(Slip.TOKEN, Edit(len(text), len(text), ")"), '")" is missing', AT_END)
+    yield Change(Slip.TOKEN, Edit(0, 0, "("), '"(" is missing')

@@ -16,7 +16,7 @@ from derivlint.analysis.scalar_evaluation.compare import Disagreement
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.soundness import first_mistake, with_formula
 from derivlint.lint.diagnostic import Diagnostic, Fix, Severity, TextEdit
-from derivlint.lint.edits import edited, formula_fix, quoted_formula_fix
+from derivlint.lint.edits import edited, formula_fix, quote_text, quoted_formula_fix
 from derivlint.lint.engine.incremental import check_text
 from derivlint.lint.engine.run import SUPPRESSIONS, Checker
 from derivlint.lint.rule import Rule
@@ -24,8 +24,7 @@ from derivlint.model import DispatchBody, Entry, Model, Role
 from derivlint.model.memos import Memos
 from derivlint.model.model import build_models
 from derivlint.repair.candidates import Candidate, Target
-from derivlint.repair.insertion import insertion
-from derivlint.source import SourceFile
+from derivlint.source import SourceFile, Span
 
 #: The rule about outputs without forward formula when another has one: several are written one by one.
 PARTIAL = "missing-forward-output"
@@ -35,6 +34,9 @@ DISTANCES = ("type", "name", "syntax")
 LEAST_DISTANCE = 1e-3
 #: The factor on the cost of a candidate for each advice of the rules, and for each unchecked property.
 COST_OF_DOUBT = 3
+#: What makes a plain YAML scalar something else, at its beginning and anywhere.
+_INDICATORS = frozenset("&*!|>'\"%@`#,[]{}?:-")
+_SEPARATORS = (": ", " #")
 
 
 class TorchRun(Struct, frozen=True):
@@ -234,7 +236,7 @@ def edits_for(target: Target, candidate: Candidate, text: str) -> tuple[TextEdit
     """The edits of the file that put a candidate in place; none if they cannot be written."""
     formula = target.formula
     if formula is None:
-        return insertion(target, candidate, text)
+        return _insertion(target, candidate, text)
     if formula.text is None:
         return ()
     title, whole = "", (0, len(formula.text), candidate.text)
@@ -243,3 +245,28 @@ def edits_for(target: Target, candidate: Candidate, text: str) -> tuple[TextEdit
         fix = formula_fix(formula, title, candidate.edits)
     fix = fix or formula_fix(formula, title, [whole]) or quoted_formula_fix(formula, title, whole)
     return fix.edits if fix is not None else ()
+
+
+def _insertion(target: Target, candidate: Candidate, text: str) -> tuple[TextEdit, ...]:
+    """The edit that writes a formula under a key that is not there; none if the YAML of its entry has another form.
+
+    Args:
+        target: the key.
+        candidate: the formula.
+        text: the file.
+    """
+    formulas = target.body.formulas
+    mapping = target.body.mapping
+    if not formulas or mapping is None or mapping.flow:
+        return ()
+    last = formulas[-1]
+    begin = last.key_span.start
+    indent = text[text.rfind("\n", 0, begin) + 1 : begin]
+    stop = text.find("\n", target.body.entry.place(last.value).end)
+    stop = len(text) if stop < 0 else stop
+    if indent.strip(" "):
+        return ()
+    value = candidate.text
+    if value[0] in _INDICATORS or any(separator in value for separator in _SEPARATORS):
+        value = quote_text(value)
+    return (TextEdit(Span(stop, stop), f"\n{indent}{target.key}: {value}"),)
