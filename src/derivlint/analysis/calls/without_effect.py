@@ -1,15 +1,22 @@
-"""Conditions that are the same for all inputs, and minuses that have no effect on them."""
+"""Parts of formulas without effect: constant conditions, minuses before conditions, values only used for sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.interpretation.interpret import Interpretation, only_metadata
+from derivlint.analysis.interpretation.operators import OperatorDegrees
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.cpp_type import BOOL
 from derivlint.formula import Binary, Call, Conditional, Expr, Member, Number, Unary, unparenthesized
 from derivlint.formula.vocabulary import whole_number, words
 from derivlint.model import DerivativeFormula
+from derivlint.operators import Book
+from derivlint.operators.shapes.sizes import is_broadcasting
+from derivlint.operators.special import SIZE_MEMBERS
 
+#: Functions that may change strides or the dtype.
+CONVERTING = Book.by_hand("moves-elements") | Book.by_hand("may-return-argument") | Book.by_hand("real-valued")
 #: What methods count.
 COUNTS = dict.fromkeys(words("dim ndimension"), "a number of dimensions")
 COUNTS |= dict.fromkeys(words("numel sym_numel"), "a number of elements")
@@ -54,3 +61,15 @@ def negated_conditions(formula: TypedFormula) -> Iterator[Unary]:
             minus = unparenthesized(condition)
             if isinstance(minus, Unary) and minus.op == "-" and formula.type_of(minus.operand) is BOOL:
                 yield minus
+
+
+def computed_for_sizes(interpretation: Interpretation, operators: OperatorDegrees) -> Iterator[tuple[Call, Expr]]:
+    """The calls of elementwise functions of one tensor of which only the sizes are used, with that tensor."""
+    for call in interpretation.calls:
+        for position in (0,) if call.name in SIZE_MEMBERS else only_metadata(operators, call):
+            inner = unparenthesized(call.arguments[position].node)
+            facts = interpretation.formula.call(inner) if isinstance(inner, Call) else None
+            if facts is None or not isinstance(inner, Call) or len(facts.arguments) != 1 or facts.is_inplace:
+                continue
+            if is_broadcasting(facts.name) and facts.name not in CONVERTING:
+                yield inner, facts.arguments[0].node
