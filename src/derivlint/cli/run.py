@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
+import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -22,6 +24,7 @@ from derivlint.cli.shared.inputs import FallbackPolicy, resolve_inputs
 from derivlint.cli.shared.loading import load_model, print_findings
 from derivlint.cli.shared.options import EXISTING, inputs, operator_options, ops_option
 from derivlint.cli.shared.terminal import USAGE, Progress, results_to_stderr, warn
+from derivlint.compiler.child import end_with_parent
 from derivlint.lint import Severity
 from derivlint.lint.wording import counted
 from derivlint.project.errors import InputError
@@ -121,13 +124,34 @@ def run(
     """
     results_to_stderr()
     context = click.get_current_context()
-    if watch and not context.obj:
-        raise InputError("--watch needs a program to run again")
+    program = Program.read(context.obj)
+    for option, is_set in (("--watch", watch), ("--compare", compare)):
+        if is_set and not program.kind:
+            raise InputError(f"{option} needs a program to run again")
     command = _Run(ops, compare, helpers, compiler, quiet, no_config, setting_options)
     if watch:
-        run_and_watch(context, lambda: command.again(paths, context.obj))
-    libraries, program = command.prepared(paths, context.obj)
-    command.replace_process(libraries, program)
+        interpreters = [_Interpreter(program)]
+        run_and_watch(context, lambda: command.again(paths, program, interpreters))
+    command.replace_process(paths, program)
+
+
+class _Interpreter:
+    """A process that imports PyTorch while entries are compiled, and then runs the program with them."""
+
+    def __init__(self, program: Program) -> None:
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            command = _command(program, theirs.fileno())
+            self._process = subprocess.Popen(command, pass_fds=(theirs.fileno(),))
+
+    def run(self, task: bytes) -> int:
+        """Run the program to its end, and return its status."""
+        with self._socket:
+            # one that was killed while it waited shows its status
+            with suppress(BrokenPipeError):
+                self._socket.sendall(task)
+            self._socket.shutdown(socket.SHUT_WR)
+            return self._process.wait()
 
 
 class _Run(Struct, frozen=True):
@@ -139,8 +163,8 @@ class _Run(Struct, frozen=True):
     no_config: bool
     setting_options: dict[str, Any]
 
-    def prepared(self, paths: tuple[str, ...], words: Sequence[str]) -> tuple[list[Path], Program]:
-        """Compile the replaced entries; return the libraries and the program.
+    def _task(self, paths: tuple[str, ...], program: Program) -> bytes:
+        """Compile the replaced entries, and return the task for the process of the program.
 
         Raises:
             InputError: a requirement is missing, or no code can be generated.
@@ -148,7 +172,6 @@ class _Run(Struct, frozen=True):
         from derivlint.api.replacing import ReplacementError, findings_in, parts_to_replace, replace_operators
 
         began = time.monotonic()
-        program = Program.read(words)
         loaded = self._loaded(paths, program)
         parts = parts_to_replace(loaded.model, self.ops)
         self._report_time("read the file", began)
@@ -156,7 +179,7 @@ class _Run(Struct, frozen=True):
             self._report_step(
                 f'no entry of "{loaded.source.path}" differs from the installed PyTorch; running on stock'
             )
-            return [], program
+            return self._with_libraries((), program)
         self._report_step(f"replacing {', '.join(part.label for part in parts)}")
         least = Severity.ERROR if self.quiet else Severity.INFO
         start = time.monotonic()
@@ -177,7 +200,17 @@ class _Run(Struct, frozen=True):
             click.get_current_context().exit(USAGE)
         self._summarize(made)
         self._report_time("ready", began)
-        return [replacement.library for replacement in made], program
+        return self._with_libraries([replacement.library for replacement in made], program)
+
+    def _with_libraries(self, libraries: Sequence[Path], program: Program) -> bytes:
+        task = {
+            "libraries": list(map(str, libraries)),
+            "kind": program.kind,
+            "program": program.text,
+            "quiet": self.quiet,
+            "compare": self.compare,
+        }
+        return json.dumps(task).encode()
 
     def _loaded(self, paths: tuple[str, ...], program: Program) -> Loaded:
         options = {**self.setting_options, "torch": self.setting_options.get("torch") or "installed"}
@@ -205,45 +238,34 @@ class _Run(Struct, frozen=True):
             for name, reason in replacement.left_out.items():
                 self._report_step(f"{name} keeps PyTorch's kernel: {reason}")
 
-    def again(self, paths: tuple[str, ...], words: Sequence[str]) -> None:
-        """Compile and run once, in a child process."""
-        libraries, program = self.prepared(paths, words)
-        with tempfile.TemporaryDirectory(prefix="derivlint-") as folder:
-            task = self._task(libraries, program, Path(folder))
-            status = subprocess.run(_command(task, program), check=False).returncode
+    def again(self, paths: tuple[str, ...], program: Program, interpreters: list[_Interpreter]) -> None:
+        """Compile and run once; the process of the next run imports PyTorch while the file is edited."""
+        task = self._task(paths, program)
+        status = interpreters.pop().run(task)
+        interpreters.append(_Interpreter(program))
         self._report_step(f"the program ended with status {status}")
 
-    def replace_process(self, libraries: Sequence[Path], program: Program) -> NoReturn:
-        """Replace this process by the program in a new interpreter; for a comparison, first run it on stock."""
-        folder = Path(tempfile.mkdtemp(prefix="derivlint-")) if self.compare else None
-        task = self._task(libraries, program, folder)
-        os.execv(sys.executable, _command(task, program))
-
-    def _task(self, libraries: Sequence[Path], program: Program, folder: Path | None) -> dict[str, Any]:
-        """Return the task of the new process; for a comparison, first run the program without the libraries."""
-        task = {
-            "libraries": list(map(str, libraries)),
-            "kind": program.kind,
-            "program": program.text,
-            "quiet": self.quiet,
-        }
-        if not self.compare or folder is None:
-            return task
-        if not program.kind:
-            raise InputError("--compare needs a program to run twice")
-        self._report_step("running on stock first")
-        start = time.monotonic()
-        stock = {**task, "libraries": [], "record": str(folder)}
-        status = subprocess.run(_command(stock, program), stdout=subprocess.DEVNULL, check=False).returncode
-        self._report_time("ran on stock", start)
-        if status:
-            warn(f"on stock the program ends with status {status}")
-        return {**task, "against": str(folder)}
+    def replace_process(self, paths: tuple[str, ...], program: Program) -> NoReturn:
+        """Replace this process by that of the program, which imports PyTorch while a child compiles."""
+        parent = os.getpid()
+        socket_of_program, ours = socket.socketpair()
+        if os.fork():
+            socket_of_program.set_inheritable(True)
+            os.execv(sys.executable, _command(program, socket_of_program.fileno()))
+        socket_of_program.close()
+        # Ctrl-C ends the parent, and with it this process
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        end_with_parent(ours.fileno(), parent)
+        task = self._task(paths, program)
+        ours.sendall(task)
+        sys.stderr.flush()
+        os._exit(0)
 
 
-def _command(task: dict[str, Any], program: Program) -> list[str]:
+def _command(program: Program, receiver: int) -> list[str]:
+    """The command line of a process that receives its task at a file descriptor."""
     shell = [] if program.kind else ["-i"]
-    return [sys.executable, *shell, str(_START), json.dumps(task), *program.arguments]
+    return [sys.executable, *shell, str(_START), str(receiver), *program.arguments]
 
 
 def _report(loaded: Loaded, error: ReplacementError) -> None:

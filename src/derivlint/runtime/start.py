@@ -1,9 +1,11 @@
 """The entry point of a process that runs a program with replaced kernels: run by path, without importing derivlint.
 
-``start.py TASK [ARGUMENT...]`` loads the libraries of the task and runs its program as ``python`` does: a file, a
+``start.py RECEIVER [ARGUMENT...]`` imports PyTorch, while its child or parent compiles the libraries and then writes
+the task to the file descriptor ``RECEIVER``. It loads the libraries and runs the program as ``python`` does: a file, a
 module or code, with the same ``sys.argv`` and ``sys.path``. With ``python -i`` and no program, an interactive shell
-follows. The task is JSON: ``libraries``; ``kind`` (``file``, ``module``, ``code`` or empty) and ``program``;
-``record``, the folder to write losses and gradients to, or ``against``, the folder of those to compare with.
+follows. The task is JSON: ``libraries``; ``kind`` (``file``, ``module``, ``code`` or empty) and ``program``; ``quiet``;
+``compare``, whether to run the program first on stock PyTorch, and to compare losses and gradients. That run gets its
+task in the place of the descriptor, with ``record``, the folder to write them to.
 """
 
 from __future__ import annotations
@@ -12,9 +14,13 @@ import json
 import os
 import runpy
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
+import threading
 import time
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
@@ -30,6 +36,59 @@ _OVERRIDING = "Overriding a previously registered kernel"
 def say(text: str) -> None:
     """Print a message of derivlint to standard error."""
     print(f"derivlint: {text}", file=sys.stderr, flush=True)
+
+
+def receive(receiver: int) -> tuple[str, float]:
+    """Import PyTorch and wait for the task; without one, exit with the status of the child that compiles.
+
+    Returns:
+        The task, and the time of its arrival.
+    """
+    task, arrival = bytearray(), 0.0
+
+    def listen() -> None:
+        nonlocal arrival
+        while data := os.read(receiver, 1 << 16):
+            task.extend(data)
+        arrival = time.monotonic()
+        if not task:
+            status = 0
+            # with --watch the sender is the parent, which was interrupted
+            with suppress(ChildProcessError):
+                status = os.waitstatus_to_exitcode(os.wait()[1])
+            os._exit(status if status >= 0 else 128 - status)
+
+    # until the program runs, there is nothing to tell of an interrupt
+    interrupt = signal.getsignal(signal.SIGINT)
+    if interrupt is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    listener = threading.Thread(target=listen)
+    listener.start()
+    # where it fails, loading the libraries says so
+    with suppress(Exception):
+        import torch  # noqa: F401
+    listener.join()
+    signal.signal(signal.SIGINT, interrupt)
+    with suppress(ChildProcessError):
+        os.wait()
+    os.close(receiver)
+    return task.decode(), arrival
+
+
+def run_on_stock(task: dict[str, Any], arguments: list[str]) -> str:
+    """Run the program on stock PyTorch, and return the folder of its losses and gradients."""
+    folder = tempfile.mkdtemp(prefix="derivlint-")
+    began = time.monotonic()
+    stock = {**task, "libraries": [], "compare": False, "record": folder}
+    command = [sys.executable, __file__, json.dumps(stock), *arguments]
+    if not task["quiet"]:
+        say("running on stock first")
+    status = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
+    if not task["quiet"]:
+        say(f"ran on stock in {time.monotonic() - began:.1f} s")
+    if status:
+        say(f"on stock the program ends with status {status}")
+    return folder
 
 
 def load(libraries: list[str]) -> None:
@@ -231,17 +290,22 @@ def run(kind: str, program: str, arguments: list[str]) -> None:
 
 def main(text: str, arguments: list[str]) -> None:
     """Load the task's libraries and run its program; exit with the program's status."""
-    task = json.loads(text)
     began = time.monotonic()
+    if text.isdecimal():
+        text, began = receive(int(text))
+    task = json.loads(text)
+    stock = run_on_stock(task, arguments) if task["compare"] else ""
+    if stock:
+        began = time.monotonic()
     try:
         load(task["libraries"])
     except Exception as error:
         say(f"cannot load the compiled library: {error}")
         sys.exit(CANNOT_LOAD)
     if task["libraries"] and not task["quiet"]:
-        say(f"imported torch and loaded the replacement in {time.monotonic() - began:.1f} s")
-    folder = task.get("record") or task.get("against")
-    gradients = Gradients(folder, compares=bool(task.get("against"))) if folder else None
+        say(f"loaded the replacement in {time.monotonic() - began:.1f} s")
+    folder = task.get("record") or stock
+    gradients = Gradients(folder, compares=bool(stock)) if folder else None
     if gradients is not None:
         gradients.install()
     if not task["kind"]:
@@ -257,7 +321,7 @@ def main(text: str, arguments: list[str]) -> None:
         sys.excepthook(type(error), error.with_traceback(trace), trace)
         sys.exit(1)
     finally:
-        if gradients is not None and task.get("against"):
+        if gradients is not None and stock:
             gradients.report()
 
 
