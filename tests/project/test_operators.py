@@ -228,7 +228,8 @@ def test_an_operator_of_ones_own_is_not_pytorchs_with_the_same_schema(here: Path
   result: auto_linear
 """)
     natives = load_operators(operators_for(here, Settings())).natives
-    assert [natives.by_schema(schema).namespace for schema in schemas] == ["fast", "fast"]  # type: ignore[union-attr]
+    functions = [natives.by_schema(schema) for schema in schemas]
+    assert [function and function.namespace for function in functions] == ["fast", "fast"]
     assert "no findings" in run("check", "--no-config").out
     (here / "own.yaml").unlink()
     assert {"missing-conjugate", "wrong-gradient"} <= set(run("check", "--no-config").out.replace("]", "[").split("["))

@@ -30,7 +30,7 @@ GRACE = 2.0
 MARK = "DERIVLINT_KILLED_RUN"
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 #: Commands that compile, and keep headers and libraries for the next run.
-COMPILING = ("verify", "run")
+COMPILING = ("verify", "run", "compare")
 #: What an editor sends: initialize, then a text to check.
 HELLO = (
     b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{},"processId":null,"rootUri":null}}',
@@ -97,6 +97,7 @@ def bench(folder: Path) -> Bench:
         "verify": Command(("verify", "derivatives.yaml", "--ops", "sinh", "--no-base"), 12.0),
         "suggest": Command(("suggest", "sinh", "derivatives.yaml"), 6.0),
         "run": Command(("run", "derivatives.yaml", "--", "-c", "pass"), 20.0),
+        "compare": Command(("run", "derivatives.yaml", "--compare", "--", "-c", "import time; time.sleep(3)"), 30.0),
     }
     made = Bench(folder, commands)
     written = [name for command in commands.values() for name in command.files]

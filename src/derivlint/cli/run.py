@@ -124,34 +124,50 @@ def run(
     """
     results_to_stderr()
     context = click.get_current_context()
+    if not hasattr(os, "fork"):
+        raise InputError("run needs Linux or macOS")
     program = Program.read(context.obj)
     for option, is_set in (("--watch", watch), ("--compare", compare)):
         if is_set and not program.kind:
             raise InputError(f"{option} needs a program to run again")
     command = _Run(ops, compare, helpers, compiler, quiet, no_config, setting_options)
     if watch:
-        interpreters = [_Interpreter(program)]
-        run_and_watch(context, lambda: command.again(paths, program, interpreters))
+        interpreter = _Interpreter(program)
+        run_and_watch(context, lambda: command.again(paths, interpreter))
     command.replace_process(paths, program)
 
 
 class _Interpreter:
-    """A process that imports PyTorch while entries are compiled, and then runs the program with them."""
+    """A process that imports PyTorch while entries are compiled, and then runs the program with them.
+
+    Args:
+        program: the program.
+    """
 
     def __init__(self, program: Program) -> None:
+        self.program = program
+        self._start()
+
+    def _start(self) -> None:
         self._socket, theirs = socket.socketpair()
         with theirs:
-            command = _command(program, theirs.fileno())
+            command = _command(self.program, theirs.fileno())
             self._process = subprocess.Popen(command, pass_fds=(theirs.fileno(),))
 
     def run(self, task: bytes) -> int:
-        """Run the program to its end, and return its status."""
-        with self._socket:
-            # one that was killed while it waited shows its status
-            with suppress(BrokenPipeError):
-                self._socket.sendall(task)
-            self._socket.shutdown(socket.SHUT_WR)
-            return self._process.wait()
+        """Run the program to its end, start the process of the next run, and return the status of the program."""
+        try:
+            with self._socket:
+                # one that was killed while it waited shows its status
+                with suppress(BrokenPipeError):
+                    self._socket.sendall(task)
+                self._socket.shutdown(socket.SHUT_WR)
+                status = self._process.wait()
+        except BaseException:
+            self._process.kill()
+            raise
+        self._start()
+        return status
 
 
 class _Run(Struct, frozen=True):
@@ -238,11 +254,9 @@ class _Run(Struct, frozen=True):
             for name, reason in replacement.left_out.items():
                 self._report_step(f"{name} keeps PyTorch's kernel: {reason}")
 
-    def again(self, paths: tuple[str, ...], program: Program, interpreters: list[_Interpreter]) -> None:
+    def again(self, paths: tuple[str, ...], interpreter: _Interpreter) -> None:
         """Compile and run once; the process of the next run imports PyTorch while the file is edited."""
-        task = self._task(paths, program)
-        status = interpreters.pop().run(task)
-        interpreters.append(_Interpreter(program))
+        status = interpreter.run(self._task(paths, interpreter.program))
         self._report_step(f"the program ended with status {status}")
 
     def replace_process(self, paths: tuple[str, ...], program: Program) -> NoReturn:
@@ -258,7 +272,6 @@ class _Run(Struct, frozen=True):
         end_with_parent(ours.fileno(), parent)
         task = self._task(paths, program)
         ours.sendall(task)
-        sys.stderr.flush()
         os._exit(0)
 
 

@@ -13,14 +13,13 @@ from __future__ import annotations
 import json
 import os
 import runpy
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from types import ModuleType
 from typing import Any
 
@@ -30,6 +29,8 @@ CANNOT_LOAD = 2
 MAX_RECORDED = 1000
 #: The maximum number of printed differences.
 MAX_SHOWN = 8
+#: Runs a command that ends with this process (:mod:`derivlint.compiler.child`).
+_CHILD = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "compiler", "child.py")
 _OVERRIDING = "Overriding a previously registered kernel"
 
 
@@ -38,19 +39,13 @@ def say(text: str) -> None:
     print(f"derivlint: {text}", file=sys.stderr, flush=True)
 
 
-def receive(receiver: int) -> tuple[str, float]:
-    """Import PyTorch and wait for the task; without one, exit with the status of the child that compiles.
-
-    Returns:
-        The task, and the time of its arrival.
-    """
-    task, arrival = bytearray(), 0.0
+def receive(receiver: int) -> str:
+    """Import PyTorch and wait for the task; without one, exit with the status of the child that compiles."""
+    task = bytearray()
 
     def listen() -> None:
-        nonlocal arrival
         while data := os.read(receiver, 1 << 16):
             task.extend(data)
-        arrival = time.monotonic()
         if not task:
             status = 0
             # with --watch the sender is the parent, which was interrupted
@@ -58,37 +53,42 @@ def receive(receiver: int) -> tuple[str, float]:
                 status = os.waitstatus_to_exitcode(os.wait()[1])
             os._exit(status if status >= 0 else 128 - status)
 
-    # until the program runs, there is nothing to tell of an interrupt
-    interrupt = signal.getsignal(signal.SIGINT)
-    if interrupt is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
     listener = threading.Thread(target=listen)
     listener.start()
     # where it fails, loading the libraries says so
     with suppress(Exception):
         import torch  # noqa: F401
     listener.join()
-    signal.signal(signal.SIGINT, interrupt)
     with suppress(ChildProcessError):
         os.wait()
     os.close(receiver)
-    return task.decode(), arrival
+    return task.decode()
 
 
-def run_on_stock(task: dict[str, Any], arguments: list[str]) -> str:
-    """Run the program on stock PyTorch, and return the folder of its losses and gradients."""
-    folder = tempfile.mkdtemp(prefix="derivlint-")
+def run_on_stock(task: dict[str, Any], arguments: list[str], folder: str) -> None:
+    """Run the program on stock PyTorch in a process that ends with this one.
+
+    Args:
+        task: the task of this process.
+        arguments: the program's arguments.
+        folder: the folder for its losses and gradients.
+    """
     began = time.monotonic()
     stock = {**task, "libraries": [], "compare": False, "record": folder}
-    command = [sys.executable, __file__, json.dumps(stock), *arguments]
+    reading, lifeline = os.pipe()
+    command = [sys.executable, "-I", "-S", "-B", _CHILD, str(reading)]
+    command += [sys.executable, __file__, json.dumps(stock), *arguments]
     if not task["quiet"]:
         say("running on stock first")
-    status = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
+    status = subprocess.run(
+        command, stdout=subprocess.DEVNULL, pass_fds=(reading,), start_new_session=True, check=False
+    ).returncode
+    os.close(reading)
+    os.close(lifeline)
     if not task["quiet"]:
         say(f"ran on stock in {time.monotonic() - began:.1f} s")
     if status:
         say(f"on stock the program ends with status {status}")
-    return folder
 
 
 def load(libraries: list[str]) -> None:
@@ -201,7 +201,6 @@ class Gradients:
         if self._calls > MAX_RECORDED:
             calls += f" (the first {MAX_RECORDED} were compared)"
         say(f"{calls}: {self._equal} of {self._tensors} losses and gradients equal stock's bit for bit")
-        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _plain(tensor: Any) -> Any:
@@ -290,39 +289,43 @@ def run(kind: str, program: str, arguments: list[str]) -> None:
 
 def main(text: str, arguments: list[str]) -> None:
     """Load the task's libraries and run its program; exit with the program's status."""
-    began = time.monotonic()
-    if text.isdecimal():
-        text, began = receive(int(text))
-    task = json.loads(text)
-    stock = run_on_stock(task, arguments) if task["compare"] else ""
-    if stock:
+    # until the program runs, there is nothing to tell of an interrupt
+    interrupt = signal.getsignal(signal.SIGINT)
+    if interrupt is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    task = json.loads(receive(int(text)) if text.isdecimal() else text)
+    with ExitStack() as stack:
+        folder = task.get("record")
+        if task["compare"]:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="derivlint-", ignore_cleanup_errors=True))
+            run_on_stock(task, arguments, folder)
         began = time.monotonic()
-    try:
-        load(task["libraries"])
-    except Exception as error:
-        say(f"cannot load the compiled library: {error}")
-        sys.exit(CANNOT_LOAD)
-    if task["libraries"] and not task["quiet"]:
-        say(f"loaded the replacement in {time.monotonic() - began:.1f} s")
-    folder = task.get("record") or stock
-    gradients = Gradients(folder, compares=bool(stock)) if folder else None
-    if gradients is not None:
-        gradients.install()
-    if not task["kind"]:
-        sys.argv, sys.path[0] = [""], ""
-        return
-    try:
-        run(task["kind"], task["program"], arguments)
-    except Exception as error:
-        # without the frames outside of the program
-        trace = error.__traceback__
-        while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>"):
-            trace = trace.tb_next
-        sys.excepthook(type(error), error.with_traceback(trace), trace)
-        sys.exit(1)
-    finally:
-        if gradients is not None and stock:
-            gradients.report()
+        try:
+            load(task["libraries"])
+        except Exception as error:
+            say(f"cannot load the compiled library: {error}")
+            sys.exit(CANNOT_LOAD)
+        if task["libraries"] and not task["quiet"]:
+            say(f"loaded the replacement in {time.monotonic() - began:.1f} s")
+        gradients = Gradients(folder, compares=task["compare"]) if folder else None
+        if gradients is not None:
+            gradients.install()
+            if task["compare"]:
+                stack.callback(gradients.report)
+        signal.signal(signal.SIGINT, interrupt)
+        if not task["kind"]:
+            sys.argv, sys.path[0] = [""], ""
+            return
+        try:
+            run(task["kind"], task["program"], arguments)
+        except Exception as error:
+            # without the frames outside of the program
+            trace = error.__traceback__
+            ours = (__file__, runpy.__file__, "<frozen runpy>")
+            while trace is not None and trace.tb_frame.f_code.co_filename in ours:
+                trace = trace.tb_next
+            sys.excepthook(type(error), error.with_traceback(trace), trace)
+            sys.exit(1)
 
 
 if __name__ == "__main__":
