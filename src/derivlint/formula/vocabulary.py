@@ -37,6 +37,8 @@ STATEMENT_WORDS = words(
     "return if else for while do switch case default break continue goto try catch throw using namespace typedef "
     "static_assert new delete co_return co_yield co_await"
 )
+#: The marks between a type and a declared name.
+DECLARATORS = ("&", "&&", "*")
 SPECIAL_WORDS = STATEMENT_WORDS | WORD_OPERATORS.keys()
 
 

@@ -14,7 +14,7 @@ Everything else is a comparison: ``x < -1``, ``a < b && c > d``, ``(p < n) > (m)
 
 from __future__ import annotations
 
-from derivlint.formula.vocabulary import Token, words
+from derivlint.formula.vocabulary import DECLARATORS, Token, words
 
 KNOWN_TEMPLATES = words(
     "get get_if holds_alternative vector tuple array pair optional variant complex function initializer_list "
@@ -103,8 +103,8 @@ def _is_type_token(tokens: list[Token], index: int, is_template: bool) -> bool:
     if token.type in ("SCOPE", "COMMA", "NUMBER", "CHAR"):
         return True
     following = tokens[index + 1] if index + 1 < len(tokens) else token
-    if token.text in ("*", "&", "&&"):
-        return is_template or following.text in _BEFORE_DECLARATOR_END or following.text in ("*", "&", "&&", "const")
+    if token.text in DECLARATORS:
+        return is_template or following.text in _BEFORE_DECLARATOR_END or following.text in (*DECLARATORS, "const")
     if token.text == "-":
         return following.type == "NUMBER" and (is_template or tokens[index - 1].text in ("<", ","))
     return is_template and token.text in ("+", "/", "%")
@@ -133,9 +133,7 @@ def _opens_cast(tokens: list[Token], index: int) -> bool:
     last_word = ""
     depth, is_template = 0, False
     index += 1
-    while index < len(tokens) and (
-        depth or tokens[index].type in _CAST_TOKENS or tokens[index].text in ("*", "&", "&&")
-    ):
+    while index < len(tokens) and (depth or tokens[index].type in _CAST_TOKENS or tokens[index].text in DECLARATORS):
         kind = tokens[index].type
         depth += (kind == "TEMPLATE_OPEN") - (kind == "TEMPLATE_CLOSE")
         is_template = is_template or kind == "TEMPLATE_CLOSE"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from derivlint.formula.parsing.adjacency import adjacency_problem
 from derivlint.formula.parsing.angles import TYPE_WORDS
 from derivlint.formula.parsing.tokens import SyntaxProblem, SyntaxProblemKind
-from derivlint.formula.vocabulary import KEYWORD, Token
+from derivlint.formula.vocabulary import DECLARATORS, KEYWORD, Token
 
 _STATEMENT_HELP = {"return": 'keep only the expression after "return"', "if": 'write "condition ? a : b"'}
 
@@ -45,7 +45,7 @@ def _statement_problem(tokens: list[Token]) -> SyntaxProblem | None:
         )
     if first.text in TYPE_WORDS or first.text == "auto":
         index = 1
-        while index < len(tokens) and (tokens[index].text in ("&", "*", "&&") or tokens[index].text in TYPE_WORDS):
+        while index < len(tokens) and (tokens[index].text in DECLARATORS or tokens[index].text in TYPE_WORDS):
             index += 1
         if index + 1 < len(tokens) and tokens[index].type == "IDENT" and tokens[index + 1].text in ("=", "(", "{"):
             name = tokens[index]

@@ -6,14 +6,19 @@ closing ``; }``. Any other body is one opaque token with its words.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct, field
 
 from derivlint.formula.nodes import LambdaParam, Name, NamePart
-from derivlint.formula.vocabulary import KEYWORD, SEMICOLON, Token
+from derivlint.formula.vocabulary import DECLARATORS, KEYWORD, SEMICOLON, Token
 
 _ENDS_OPERAND = frozenset({"IDENT", "NUMBER", "STRING", "CHAR", "RPAR", "RSQB", "RBRACE", "TEMPLATE_CLOSE", "STEP"})
 _CLOSING = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
 _OPENING = frozenset({"LPAR", "CAST_OPEN", "LSQB", "LBRACE"})
+_IN_TYPES = frozenset({"IDENT", "SCOPE", "TEMPLATE_OPEN", "TEMPLATE_CLOSE", "COMMA"})
+#: The tokens before a statement or declared parameter; empty for the beginning.
+_STATEMENT_LIMITS = frozenset({"", ";", "{", "}", "("})
 
 
 class LambdaInfo(Struct, eq=False):
@@ -58,9 +63,6 @@ class LambdaInfo(Struct, eq=False):
                 names.append(Name(parts[0].start, token.end, parts, False, None if is_qualified else token.text))
             before = token
         return tuple(names)
-
-
-_DECLARATORS = ("&", "&&", "*")
 
 
 def mark_lambdas(tokens: list[Token]) -> tuple[list[Token], list[LambdaInfo]]:
@@ -211,10 +213,9 @@ def _split_at_commas(tokens: list[Token]) -> list[list[Token]]:
 def _read_statements(info: LambdaInfo) -> None:
     """Record the variables that a body declares, and the outside variables that it uses."""
     body = info.body
-    for index, token in enumerate(body):
-        if token.type == "IDENT" and _is_declared(body, index):
-            info.local_names.add(token.text)
-            _mark_declared_type(info, index)
+    for index in _declared(body):
+        info.local_names.add(body[index].text)
+        _mark_declared_type(info, index)
     type_starts = info.type_starts
     for index, token in enumerate(body):
         if token.type != "IDENT" or token.text in info.local_names or token.start in type_starts:
@@ -225,71 +226,63 @@ def _read_statements(info: LambdaInfo) -> None:
             info.uses.append(token)
 
 
-def _is_declared(body: list[Token], index: int) -> bool:
-    """Whether an identifier is declared: ``auto x =``, ``std::vector<int> x, y;``, ``const auto& [x, y] =``."""
-    after = body[index + 1].text if index + 1 < len(body) else ""
-    if (after in (",", "]") and _is_bound(body, index - 1)) or (after in (",", ")") and _is_parameter(body, index)):
-        return True
-    if index == 0 or after not in ("=", ";", ":", "{", "(", ","):
-        return False
-    before = body[index - 1]
-    if before.type in ("IDENT", "TEMPLATE_CLOSE") or before.text == "using":
-        return True
-    if before.text == ",":
-        return _follows_declarator(body, index)
-    return before.text in ("&", "*", "&&") and index > 1 and _begins_statement(body, index - 2)
+class _Bracket(Struct):
+    """An open bracket of a body.
+
+    Attributes:
+        has_parameters: whether it is that of a lambda's parameters.
+        has_bindings: whether it is that of a structured binding: ``const auto& [x, y]``.
+        declares: whether the current statement in it has declared a variable.
+    """
+
+    has_parameters: bool = False
+    has_bindings: bool = False
+    declares: bool = False
 
 
-def _is_bound(body: list[Token], position: int) -> bool:
-    """Whether a structured binding begins before a name: ``const auto& [x,``."""
-    while position > 1 and body[position].text == ",":
-        position -= 2
-    before = [token.text for token in body[max(position - 2, 0) : position + 1]]
-    return before[-2:] == ["auto", "["] or (before[:1] == ["auto"] and before[1:] in (["&", "["], ["&&", "["]))
+def _declared(body: list[Token]) -> Iterator[int]:
+    """The indices of declared names: ``auto x =``, ``std::vector<int> x, y;``, ``const auto& [x, y] =``."""
+    brackets = [_Bracket()]
+    #: for each index, the last token up to it that cannot be in a type, which may begin a statement
+    limits: list[str] = []
+    for index, token in enumerate(body):
+        limits.append((limits[-1] if limits else "") if token.type in _IN_TYPES else token.text)
+        if token.text in ("(", "[", "{"):
+            before = [previous.text for previous in body[max(index - 2, 0) : index]]
+            is_binding = before[-1:] == ["auto"] or before in (["auto", "&"], ["auto", "&&"])
+            has_parameters = token.text == "(" and before[-1:] == ["]"]
+            brackets.append(_Bracket(has_parameters, token.text == "[" and is_binding))
+        elif token.text in (")", "]", "}") and len(brackets) > 1:
+            brackets.pop()
+        elif token.text == ";":
+            brackets[-1].declares = False
+        elif token.type == "IDENT" and _is_declared(body, index, brackets[-1], limits):
+            yield index
+            if index and body[index - 1].text != "," and limits[index - 1] in _STATEMENT_LIMITS:
+                brackets[-1].declares = True
 
 
-def _is_parameter(body: list[Token], index: int) -> bool:
-    """Whether a name after a type is in the parentheses of a lambda in the body."""
+def _is_declared(body: list[Token], index: int, bracket: _Bracket, limits: list[str]) -> bool:
     before = body[index - 1] if index else None
-    if before is None or not (before.type in ("IDENT", "TEMPLATE_CLOSE") or before.text in _DECLARATORS):
+    after = body[index + 1].text if index + 1 < len(body) else ""
+    if before is None:
         return False
-    depth = 1
-    for position in range(index - 1, 0, -1):
-        depth += {")": 1, "(": -1}.get(body[position].text, 0)
-        if not depth:
-            return body[position - 1].text == "]"
-    return False
-
-
-def _follows_declarator(body: list[Token], index: int) -> bool:
-    """Whether a statement declares another variable before: ``Tensor x, y;``, ``int64_t n = f(x), m = 0;``."""
-    depth = 0
-    for position in range(index - 1, 0, -1):
-        text = body[position].text
-        if text in (")", "]", "}"):
-            depth += 1
-        elif text in ("(", "[", "{"):
-            depth -= 1
-        if depth < 0 or (text == ";" and not depth):
-            return False
-        is_name = not depth and body[position].type == "IDENT" and body[position - 1].text != ","
-        if is_name and _is_declared(body, position) and _begins_statement(body, position - 1):
-            return True
-    return False
-
-
-def _begins_statement(body: list[Token], index: int) -> bool:
-    """Whether only a type lies between the start of a statement and an index: ``const at::Tensor`` before ``&``."""
-    while index >= 0 and body[index].type in ("IDENT", "SCOPE", "TEMPLATE_OPEN", "TEMPLATE_CLOSE", "COMMA"):
-        index -= 1
-    return index < 0 or body[index].text in (";", "{", "}", "(")
+    follows_type = before.type in ("IDENT", "TEMPLATE_CLOSE")
+    if bracket.has_bindings and before.text in ("[", ",") and after in (",", "]"):
+        return True
+    if bracket.has_parameters and (follows_type or before.text in DECLARATORS) and after in (",", ")"):
+        return True
+    if after not in ("=", ";", ":", "{", "(", ","):
+        return False
+    if before.text == ",":
+        return bracket.declares
+    is_declarator = before.text in DECLARATORS and index > 1 and limits[index - 2] in _STATEMENT_LIMITS
+    return follows_type or before.text == "using" or is_declarator
 
 
 def _mark_declared_type(info: LambdaInfo, index: int) -> None:
     # a structured binding has its type before the bracket
     position = index - 1 - (info.body[index - 1].text == "[")
-    while position >= 0 and (
-        info.body[position].type in ("IDENT", "SCOPE") or info.body[position].text in _DECLARATORS
-    ):
+    while position >= 0 and (info.body[position].type in ("IDENT", "SCOPE") or info.body[position].text in DECLARATORS):
         position -= 1
     info.types.extend(info.body[position + 1 : index])

@@ -32,7 +32,7 @@ from derivlint.formula.parsing.angles import mark_angles, mark_casts
 from derivlint.formula.parsing.builder import TreeBuilder, simple_name
 from derivlint.formula.parsing.lambdas import mark_lambdas, partners
 from derivlint.formula.parsing.parse_table import ParseTable, described
-from derivlint.formula.vocabulary import KEYWORD, SEMICOLON, Token
+from derivlint.formula.vocabulary import DECLARATORS, KEYWORD, SEMICOLON, Token
 from derivlint.grammar import grammar_text
 
 #: Keywords that begin a statement.
@@ -366,7 +366,7 @@ def _declared(tokens: list[Token], index: int, partner: dict[int, int]) -> tuple
             if closing is None:
                 return None
             index = closing
-        elif words and token.text in ("*", "&", "&&"):
+        elif words and token.text in DECLARATORS:
             pointer = True
             index += 1
         elif token.type == "SCOPE":
