@@ -15,7 +15,7 @@ analysis
 """
 
 from derivlint.formula.edits import Edit, apply_edits, render
-from derivlint.formula.formula import Formula, free_names, free_names_in
+from derivlint.formula.formula import Formula, free_names
 from derivlint.formula.nodes import (
     Binary,
     BraceList,
@@ -76,7 +76,6 @@ __all__ = [
     "Word",
     "apply_edits",
     "free_names",
-    "free_names_in",
     "parse_formula",
     "render",
     "tokens",

@@ -97,16 +97,11 @@ class Formula:
     def names(self) -> tuple[Name, ...]:
         """The names of variables and functions that the formula does not declare, in source order."""
         if self._names is None:
-            self._names = free_names(self)
+            self._names = () if self.tree is None else free_names(self.tree)
         return self._names
 
 
-def free_names(formula: Formula) -> tuple[Name, ...]:
-    """The unqualified names of a formula that no lambda parameter binds, without types, in source order."""
-    return () if formula.tree is None else free_names_in(formula.tree)
-
-
-def free_names_in(tree: Expr) -> tuple[Name, ...]:
+def free_names(tree: Expr) -> tuple[Name, ...]:
     """The unqualified names that no lambda parameter binds, without types, in source order."""
     names: list[Name] = []
     stack: list[tuple[Node, frozenset[str]]] = [(tree, frozenset())]

@@ -23,7 +23,6 @@ from derivlint.formula import (
     Number,
     String,
     Unary,
-    free_names,
     walk,
 )
 from derivlint.formula.analysis import FAILURES, Analysis, not_understood, position_of, tuple_access
@@ -378,7 +377,7 @@ WORDS = frozenset({"true", "false", "nullptr"})
 def variables_of(formula: Formula) -> tuple[str, ...]:
     """The variables of an expression in order of occurrence, without called functions."""
     callees = {id(node.callee) for node in formula.nodes if isinstance(node, Call)}
-    names = (name for name in free_names(formula) if id(name) not in callees)
+    names = (name for name in formula.names if id(name) not in callees)
     return tuple(dict.fromkeys(name.simple for name in names if name.simple is not None and name.simple not in WORDS))
 
 

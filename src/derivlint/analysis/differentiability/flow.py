@@ -43,7 +43,7 @@ from derivlint.formula import (
     Parenthesized,
     Postfix,
     Unary,
-    free_names_in,
+    free_names,
 )
 from derivlint.model import Model
 from derivlint.model.generated.forward import PRIMAL
@@ -197,7 +197,7 @@ class _FlowRun:
         if isinstance(node, (Index, Member)):
             return self.carries(node.object)
         if isinstance(node, Lambda):
-            return self._any_carries(free_names_in(node))
+            return self._any_carries(free_names(node))
         return False
 
     def _any_carries(self, nodes: Sequence[Expr]) -> bool:

@@ -50,7 +50,7 @@ from derivlint.formula import (
     Number,
     Postfix,
     Unary,
-    free_names_in,
+    free_names,
     unparenthesized,
     walk,
 )
@@ -266,7 +266,7 @@ class _InterpretationRun(Analysis[Fact]):
         if node.statements is not None and not self._locals:
             names = [param.name for param in node.params]
             self._collect_writes(node.statements, {"": CONSTANT, **dict(zip(names, arguments, strict=False))})
-        uses = joined(map(self.of, free_names_in(node)))
+        uses = joined(map(self.of, free_names(node)))
         if uses.degree is Degree.CONSTANT:
             return Fact(Degree.CONSTANT, frozenset(), uses.dependence)
         return Fact(Degree.UNKNOWN, uses.seeds, uses.dependence)
