@@ -19,13 +19,12 @@ from derivlint.schema import NativeFunction, SchemaKind
 
 BOOLEAN, INTEGRAL = "boolean", "integral"
 
-
 #: The names of returns that are always integral.
 INTEGRAL_NAMES = words("""
     indices rank info pivots rng_state philox_seed philox_offset cum_seq_q cum_seq_k
 """)
 
-#: The names of outputs of custom operators that do not depend on the inputs, besides those of discrete ones.
+#: The names of outputs of custom operators that do not depend on the inputs; neither do discrete outputs.
 CONSTANT_NAMES = words("rank noise")
 
 COPY = "_copy"

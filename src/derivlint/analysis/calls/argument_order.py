@@ -72,6 +72,20 @@ class MismatchKind(Enum):
     RESULT_FOR_ARGUMENT = "result for argument"
 
 
+#: Values that operators refuse when they run.
+_REFUSED = frozenset({MismatchKind.FLOATING_MASK, MismatchKind.FLOATING_INDEX})
+#: Values with the names of other parameters.
+_NAMED = frozenset(
+    {
+        MismatchKind.PRIMAL_AND_TANGENT,
+        MismatchKind.GRADIENT_ELSEWHERE,
+        MismatchKind.REPEATED_SEED,
+        MismatchKind.SWAPPED,
+        MismatchKind.OTHER_ARGUMENT,
+    }
+)
+
+
 class ArgumentMismatch(Struct, frozen=True):
     """An argument that is probably meant for another parameter.
 
@@ -97,20 +111,6 @@ class ArgumentMismatch(Struct, frozen=True):
         function = self.formula.written.entry.function
         is_named = function is not None and function.canonical.in_cpp_api
         return is_named and self.kind in _NAMED and any(part in self.call.name for part in (BACKWARD, JVP))
-
-
-#: Values that operators refuse when they run.
-_REFUSED = frozenset({MismatchKind.FLOATING_MASK, MismatchKind.FLOATING_INDEX})
-#: Values with the names of other parameters.
-_NAMED = frozenset(
-    {
-        MismatchKind.PRIMAL_AND_TANGENT,
-        MismatchKind.GRADIENT_ELSEWHERE,
-        MismatchKind.REPEATED_SEED,
-        MismatchKind.SWAPPED,
-        MismatchKind.OTHER_ARGUMENT,
-    }
-)
 
 
 def variable_of(node: Expr) -> str | None:

@@ -12,11 +12,12 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from derivlint.analysis.calls.key_order import passed_variable
 from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.siblings import declaring_sibling
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.cpp_type import BOOL, TENSOR, template_type
-from derivlint.formula import Call, Conditional, Expr, Member, Name, Node, Parenthesized, TypeName, walk
+from derivlint.formula import Call, Conditional, Expr, Name, Node, Parenthesized, TypeName, walk
 from derivlint.formula.vocabulary import words
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
@@ -190,18 +191,14 @@ def _readers(
 
 def _is_used_as_integer(formula: TypedFormula, argument: str) -> bool:
     """Whether a formula passes an argument, possibly after methods, where integers are due, or takes only an order."""
-    for node in formula.nodes:
-        call = formula.call(node) if isinstance(node, Call) else None
-        for item in call.arguments if call is not None else ():
-            root = item.node
-            while isinstance(root, Call) and isinstance(root.callee, Member):
-                root = root.callee.object
-            if call is None or item.parameter is None or not (isinstance(root, Name) and root.simple == argument):
+    for call in filter(None, (formula.call(node) for node in formula.nodes if isinstance(node, Call))):
+        for position, item in enumerate(call.arguments):
+            if item.parameter is None or passed_variable(item.node) != argument:
                 continue
             is_index = is_discrete(item.parameter.name) and call.function is not None
             if is_index or f"{call.name}({item.parameter.name})" in Book.by_hand("takes-integers"):
                 return True
-            if item is call.arguments[0] and f"{call.name}(0)" in Book.by_hand("integral-output"):
+            if position == 0 and f"{call.name}(0)" in Book.by_hand("integral-output"):
                 return True
     return False
 
