@@ -84,7 +84,6 @@ C, HxW, group, eps, grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>()"
 """,
         at="2:49-73",
         message='both sides of "==" are "sparse_grad"',
-        also=("dropped-argument",),
     ),
     Invalid(
         """\

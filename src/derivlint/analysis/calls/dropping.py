@@ -181,5 +181,5 @@ def _is_altered(node: Expr, name: str) -> bool:
     if not isinstance(node, (Unary, Binary)):
         return False
     parts = list(walk(node))
-    names = {part.simple for part in parts if isinstance(part, Name)}
-    return names == {name} and all(isinstance(part, (Unary, Binary, Parenthesized, Number, Name)) for part in parts)
+    names = [part.simple for part in parts if isinstance(part, Name)]
+    return names == [name] and all(isinstance(part, (Unary, Binary, Parenthesized, Number, Name)) for part in parts)
