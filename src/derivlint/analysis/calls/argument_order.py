@@ -109,8 +109,10 @@ class ArgumentMismatch(Struct, frozen=True):
         if self.kind in _REFUSED:
             return True
         function = self.formula.written.entry.function
-        is_named = function is not None and function.canonical.in_cpp_api
-        return is_named and self.kind in _NAMED and any(part in self.call.name for part in (BACKWARD, JVP))
+        if function is None or not function.canonical.in_cpp_api:
+            return False
+        is_derivative = any(part in self.call.name for part in (BACKWARD, JVP))
+        return (is_derivative and self.kind in _NAMED) or _is_converted(self.formula, self.arguments[0])
 
 
 def variable_of(node: Expr) -> str | None:
@@ -358,9 +360,12 @@ def floating_masks(interpretation: Interpretation) -> Iterator[ArgumentMismatch]
     """The masks and indices that are certainly floating-point tensors, since they have a gradient."""
     formula = interpretation.formula
     function = formula.written.entry.function
-    names = seed_names(formula) | (formula.names if formula.is_backward else frozenset())
+    names = set(seed_names(formula))
     if function is not None and len(function.outputs) == 1:
-        names |= {function.outputs[0].name}
+        names.add(function.outputs[0].name)
+    info = formula.written.body.info
+    for binding in info.args_with_derivatives if info is not None else ():
+        names.add(binding.name if formula.is_backward else binding.name + PRIMAL)
     for call in interpretation.calls:
         is_mask = call.name in MASKING
         argument = next(filter(None, map(call.argument, MASKS if is_mask else INDEX)), None)
@@ -371,16 +376,21 @@ def floating_masks(interpretation: Interpretation) -> Iterator[ArgumentMismatch]
 
 
 def converted_flags(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
-    """The flags that C++ converts to integers for a parameter, and the other way round; one for each call."""
+    """The flags that C++ converts to integers or lists for a parameter, and the other way round; one for each call."""
     formula = interpretation.formula
     for call in interpretation.calls:
         for argument in call.arguments:
-            if argument.parameter is None or not isinstance(argument.node, Name):
-                continue
-            type, declared = formula.type_of(argument.node), argument.parameter.type
-            if (type is BOOL and declared in INTEGERS) or (type in INTEGERS and declared is BOOL):
+            if _is_converted(formula, argument):
                 yield ArgumentMismatch(MismatchKind.FLAG_AND_NUMBER, formula, call, (argument,), ())
                 break
+
+
+def _is_converted(formula: TypedFormula, argument: CallArgument) -> bool:
+    """Whether C++ converts a flag to an integer or list for a parameter, or an integer to a flag."""
+    if argument.parameter is None or not isinstance(argument.node, Name):
+        return False
+    type, declared = formula.type_of(argument.node), argument.parameter.type.unreferenced
+    return (type is BOOL and declared in {*INTEGERS, *LISTS}) or (type in INTEGERS and declared is BOOL)
 
 
 #: The last words of parameters for properties of a tensor.
@@ -436,6 +446,8 @@ def mixed_properties(interpretation: Interpretation) -> Iterator[ArgumentMismatc
 
 
 INTEGERS = types("int64_t SymInt")
+#: Lists that a number converts to.
+LISTS = types("ArrayRef<int64_t> ArrayRef<SymInt>")
 #: Parameters for indices.
 INDEX = ("index", "indices")
 #: Parameters for indices or masks.

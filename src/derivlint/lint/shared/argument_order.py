@@ -20,14 +20,21 @@ from derivlint.model import Entry, Model
 
 
 def wrongly_passed(entry: Entry, model: Model) -> Iterator[ArgumentMismatch]:
-    """The suspicious arguments in an entry that are inputs or outputs of operators."""
-    analyses = analyses_of(model)
-    yield from analyses.collect(entry, argument_mismatches)
-    yield from analyses.collect(entry, output_mismatches)
-    yield from analyses.collect(entry, floating_masks)
-    yield from analyses.collect(entry, converted_flags)
-    yield from analyses.collect(entry, contradicted_flags)
-    yield from analyses.collect(entry, mixed_properties)
+    """The suspicious arguments in an entry that are inputs or outputs of operators, with one suspicion for each."""
+    blamed = set()
+    for mismatches in (
+        argument_mismatches,
+        output_mismatches,
+        floating_masks,
+        converted_flags,
+        contradicted_flags,
+        mixed_properties,
+    ):
+        for problem in analyses_of(model).collect(entry, mismatches):
+            # "keepdim" for "dim" is another argument, and a flag for an integer
+            if id(problem.arguments[0].node) not in blamed:
+                blamed.add(id(problem.arguments[0].node))
+                yield problem
 
 
 def parameter(problem: ArgumentMismatch, index: int = 0) -> str:
