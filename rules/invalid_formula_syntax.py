@@ -71,6 +71,15 @@ INVALID = (
     ),
     Invalid(
         """\
+- name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
+  input, weight, bias: "grad.defined() ? linear_backward(input, grad, weight, grad_input_mask) : \
+std::tuple<Tensor, Tensor Tensor>()"
+""",
+        at="2:124-130",
+        message='missing comma between "Tensor" and "Tensor"',
+    ),
+    Invalid(
+        """\
 - name: abs(Tensor self) -> Tensor
   self: return grad * self.sgn()
 """,

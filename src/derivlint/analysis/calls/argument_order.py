@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from derivlint.analysis.dependence.arguments import is_discrete
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, callee_name, only_operand, role_of
 from derivlint.analysis.interpretation.degree import Degree
 from derivlint.analysis.interpretation.facts import Dependence
@@ -365,7 +366,9 @@ def floating_masks(interpretation: Interpretation) -> Iterator[ArgumentMismatch]
         names.add(function.outputs[0].name)
     info = formula.written.body.info
     for binding in info.args_with_derivatives if info is not None else ():
-        names.add(binding.name if formula.is_backward else binding.name + PRIMAL)
+        # a mask may have a misspelt "non_differentiable"
+        if not is_discrete(binding.name):
+            names.add(binding.name if formula.is_backward else binding.name + PRIMAL)
     for call in interpretation.calls:
         is_mask = call.name in MASKING
         argument = next(filter(None, map(call.argument, MASKS if is_mask else INDEX)), None)

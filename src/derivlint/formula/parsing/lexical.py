@@ -23,6 +23,7 @@ from derivlint.formula.nodes import (
     TypeName,
     Unary,
 )
+from derivlint.formula.parsing.angles import BUILT_IN_TYPES
 from derivlint.formula.parsing.tokens import SyntaxProblem, SyntaxProblemKind
 from derivlint.formula.vocabulary import BAD, SEMICOLON, UNCLOSED_COMMENT, UNCLOSED_STRING, Token, words
 
@@ -180,8 +181,13 @@ def suspicious_problem(text: str, tokens: list[Token], tree: Expr) -> SyntaxProb
     has_comma = "," in text
     before = ""
     previous = tokens[0]
+    depth = 0
     for index, token in enumerate(tokens):
         kind = token.type
+        depth += (kind == "TEMPLATE_OPEN") - (kind == "TEMPLATE_CLOSE")
+        if kind == "IDENT" and depth and before in ("IDENT", "TEMPLATE_CLOSE") and not _is_one_type(previous, token):
+            message = f'missing comma between "{previous.text}" and "{token.text}"'
+            return SyntaxProblem(SyntaxProblemKind.MISSING_OPERATOR, message, token.start, token.end)
         if kind == "LPAR":
             # "2 (" and ") (", and non-call parentheses, which may contain a comma
             look = look or before in _ENDS_OPERAND or (has_comma and before not in ("IDENT", "TEMPLATE_CLOSE"))
@@ -200,6 +206,16 @@ def suspicious_problem(text: str, tokens: list[Token], tree: Expr) -> SyntaxProb
         before = kind
         previous = token
     return _in_tree(text, tokens, tree) if look else None
+
+
+#: Words before a type, which are part of it; the first two may also follow it.
+_TYPE_PREFIXES = frozenset({"const", "volatile", "typename", "struct", "class", "enum"})
+
+
+def _is_one_type(first: Token, second: Token) -> bool:
+    """Whether two adjacent words are of one type: ``const Tensor``, ``long long``."""
+    words = {first.text, second.text}
+    return not words.isdisjoint(_TYPE_PREFIXES) or words <= BUILT_IN_TYPES
 
 
 def _in_tree(text: str, tokens: list[Token], tree: Expr) -> SyntaxProblem | None:
