@@ -1,12 +1,12 @@
 """A formula indexes a value that is not indexable, or uses an invalid index.
 
 ## What it detects
-A subscript on a value that has none, or with an index that it does not take; a "std::get" past the end of a tuple or on
-something other than a tuple.
+A subscript on a value that has none, or with an index that it does not take; a negative index into a list; a "std::get"
+past the end of a tuple or on something other than a tuple.
 
 ## Why it is bad
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
-rebuilt.
+rebuilt. A negative index compiles: it reads memory before the list.
 
 ## Example
     - name: exp(Tensor self) -> Tensor
@@ -57,10 +57,21 @@ INVALID = (
         at="2:16-33",
         message='"std::get" takes a tuple, but the value is of type "Tensor"',
     ),
+    Invalid(
+        """\
+- name: _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
+  A: linalg_eig_backward(grads[0], grads[-1], eigenvalues, eigenvectors, /*is_hermitian=*/true)
+""",
+        at="2:41-45",
+        message='"[-1]" is before the first element: C++ counts from the start',
+        help='the last element is ".back()"',
+    ),
 )
 
 
-@judges(FormulaProblem, kinds=(TypeProblemKind.NOT_INDEXABLE, TypeProblemKind.TUPLE_INDEX))
+@judges(
+    FormulaProblem, kinds=(TypeProblemKind.NOT_INDEXABLE, TypeProblemKind.NEGATIVE_INDEX, TypeProblemKind.TUPLE_INDEX)
+)
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Check the indices of formulas."""
     yield type_finding(problem)

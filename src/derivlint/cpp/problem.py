@@ -52,6 +52,8 @@ class TypeProblemKind(Enum):
     BRANCHES = "branches"
     #: an index into something that has no elements
     NOT_INDEXABLE = "not-indexable"
+    #: a negative index into a list, which C++ does not count from its end
+    NEGATIVE_INDEX = "negative-index"
     #: ``std::get`` beyond the end of a tuple, or on another type
     TUPLE_INDEX = "tuple-index"
     #: a cast or construction that no constructor accepts
@@ -70,8 +72,15 @@ class TypeProblemKind(Enum):
     DEPRECATED = "deprecated"
 
 
-#: The kinds that compile and are reported as warnings.
-ACCEPTED = frozenset({TypeProblemKind.INTEGER_DIVISION, TypeProblemKind.INTEGER_BASE, TypeProblemKind.DEPRECATED})
+#: The kinds that compile.
+ACCEPTED = frozenset(
+    {
+        TypeProblemKind.NEGATIVE_INDEX,
+        TypeProblemKind.INTEGER_DIVISION,
+        TypeProblemKind.INTEGER_BASE,
+        TypeProblemKind.DEPRECATED,
+    }
+)
 
 
 class TypeProblem(Struct, frozen=True):

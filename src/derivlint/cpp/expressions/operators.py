@@ -172,6 +172,8 @@ def index_value(typer: Typer, node: Index, base: Value, index: Value) -> Value:
         return typer.report(TypeProblemKind.NOT_INDEXABLE, place, **facts)
     else:
         return UNKNOWN_VALUE
+    if isinstance(index.constant, int) and index.constant < 0 and (head in REFERRING or head == "ArrayRef"):
+        typer.report(TypeProblemKind.NEGATIVE_INDEX, place, name=str(index.constant), **facts)
     if head in REFERRING and base.category != TEMPORARY:
         return Value(result, base.category)
     return Value(result, CONST_LVALUE if head == "ArrayRef" else TEMPORARY)

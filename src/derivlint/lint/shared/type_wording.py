@@ -163,6 +163,7 @@ _FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
     TypeProblemKind.NOT_INDEXABLE: lambda p: (
         f"{shown(p.object or UNKNOWN)} takes no index of type {shown(p.actual[0])}"
     ),
+    TypeProblemKind.NEGATIVE_INDEX: lambda p: f'"[{p.name}]" is before the first element: C++ counts from the start',
     TypeProblemKind.TUPLE_INDEX: _tuple_index,
     TypeProblemKind.CONSTRUCTION: lambda p: (
         f"{quoted(p.name)} cannot be constructed from {_all(p.actual, 'and') or 'nothing'}"
@@ -284,6 +285,7 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
     TypeProblemKind.INTEGER_BASE: lambda p: 'write the base as a "double", such as "2.0"',
     TypeProblemKind.BRANCHES: lambda p: "convert one branch to the type of the other",
     TypeProblemKind.NOT_INDEXABLE: lambda p: "index it with an integer",
+    TypeProblemKind.NEGATIVE_INDEX: lambda p: 'the last element is ".back()"' if p.name == "-1" else None,
     TypeProblemKind.TUPLE_INDEX: lambda p: None if p.name else 'remove "std::get"',
     TypeProblemKind.CONSTRUCTION: lambda p: f"pass arguments that a constructor of {quoted(p.name)} takes",
     TypeProblemKind.NOT_ASSIGNABLE: lambda p: "write an expression that returns a new value",
