@@ -36,6 +36,7 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.linearity import without_seed
 from derivlint.analysis.dependence.undefined_tensors import undefined_reads
+from derivlint.formula import Call
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import CONFLICT, SLIP, UNCOMPILED
 from derivlint.lint.judging import judges
@@ -119,6 +120,17 @@ std::tuple<Tensor, Tensor, Tensor>()'
         message='"grad" is undefined where "_prelu_kernel_backward" is passed it',
         help="exchange the branches, or negate the condition",
     ),
+    Invalid(
+        """\
+- name: _prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)
+  grad_output: "grads[0].defined() ? (grads[1].defined() ? at::where(self >= 0, grads[0], grads[0] * weight + grads[1] \
+* self) : at::where(self >= 0, grads[0], grads[0] * weight)) : at::where(self >= 0, at::zeros({}, \
+grad_output.options()), grads[0] * self)"
+""",
+        at="2:242-250",
+        message='"grads[0]" is undefined where "*" is applied to it',
+        help="exchange the branches, or negate the condition",
+    ),
 )
 
 HELP = 'multiply by "grad", the gradient of the output, or pass it to the function that is called'
@@ -139,6 +151,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         yield Finding(formula.span_of(node), message, help=HELP, at=formula.written)
     for formula in analyses_of(model).formulas(entry):
         for read in undefined_reads(formula):
-            message = f"{quoted(read.name)} is undefined where {quoted(read.operator)} is passed it"
+            verb = "is passed" if isinstance(read.reader, Call) else "is applied to"
+            message = f"{quoted(read.name)} is undefined where {quoted(read.operator)} {verb} it"
             help = "exchange the branches, or negate the condition"
             yield Finding(formula.span_of(read.node), message, help=help, at=formula.written)

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from derivlint.analysis.calls.key_order import passed_variable
 from derivlint.analysis.dependence.arguments import is_discrete
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, callee_name, only_operand, role_of
 from derivlint.analysis.interpretation.degree import Degree
@@ -246,15 +247,16 @@ def _repeated(formula: TypedFormula, call: CallFacts) -> ArgumentMismatch | None
     own: dict[str, CallArgument] = {}
     elsewhere: list[tuple[str, CallArgument]] = []
     for argument in call.arguments:
-        variable, parameter = variable_of(argument.node), argument.parameter
-        if variable is None or parameter is None or not parameter.type.has_tensors:
+        parameter = argument.parameter
+        if parameter is None or not parameter.type.has_tensors:
             continue
-        name = _plain(variable, suffix)
+        # "self.to(grad.scalar_type())" for "self"
+        name = _plain(passed_variable(argument.node) or "", suffix)
         if name not in tensor_names:
             continue
         if _plain(parameter.name, suffix) == name:
             own[name] = argument
-        else:
+        elif variable_of(argument.node) is not None:
             elsewhere.append((name, argument))
     for name, argument in elsewhere:
         if name in own:

@@ -206,28 +206,40 @@ class _Reader:
 
 
 def undefined_reads(formula: TypedFormula) -> Iterator[UnguardedRead]:
-    """The calls that are passed a gradient where a condition has found that it is undefined, each gradient once."""
+    """The calls and operators that get a gradient where a condition has found that it is undefined, each one once."""
     seen = set()
-    for read in _undefined_reads(formula, formula.tree, frozenset()) if formula.is_backward else ():
+    names = seed_names(formula)
+    for read in _undefined_reads(formula, formula.tree, names, frozenset()) if formula.is_backward else ():
         if read.name not in seen:
             seen.add(read.name)
             yield read
 
 
-def _undefined_reads(formula: TypedFormula, node: Node, undefined: frozenset[str]) -> Iterator[UnguardedRead]:
+def _undefined_reads(
+    formula: TypedFormula, node: Node, names: frozenset[str], undefined: frozenset[str]
+) -> Iterator[UnguardedRead]:
     if isinstance(node, Conditional):
-        names = seed_names(formula)
         for branch, truth in ((node.then, True), (node.otherwise, False)):
-            yield from _undefined_reads(formula, branch, undefined | _undefined_if(node.condition, truth, names))
+            tested = _undefined_if(node.condition, truth, names)
+            yield from _undefined_reads(formula, branch, names, undefined | tested)
         return
-    call = formula.call(node) if undefined and isinstance(node, Call) else None
+    for reader, operator, operand in _operands(formula, node) if undefined else ():
+        name = seed_of(operand, names)
+        if name in undefined:
+            yield UnguardedRead(formula, operand, name, reader, operator)
+    for child in node.children:
+        yield from _undefined_reads(formula, child, names, undefined)
+
+
+def _operands(formula: TypedFormula, node: Node) -> Iterator[tuple[Expr, str, Expr]]:
+    """The operands of a C++ operator and the arguments of a call that reads values, with these and their names."""
+    if isinstance(node, Binary):
+        yield node, node.op, node.left
+        yield node, node.op, node.right
+    call = formula.call(node) if isinstance(node, Call) else None
     if call is not None and not asks_metadata(call):
         for argument in call.arguments:
-            name = seed_of(argument.node, undefined)
-            if name in undefined:
-                yield UnguardedRead(formula, argument.node, name, call.node, call.spelling)
-    for child in node.children:
-        yield from _undefined_reads(formula, child, undefined)
+            yield call.node, call.spelling, argument.node
 
 
 def _undefined_if(condition: Expr, truth: bool, names: frozenset[str]) -> frozenset[str]:
