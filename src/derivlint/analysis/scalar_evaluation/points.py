@@ -33,7 +33,7 @@ COEFFICIENTS = words("alpha beta value other weight exponent self")
 #: Values of scalars without default, near values of tensors.
 USUAL = {"min": -0.6, "max": 0.7, "delta": 0.9, "beta": 0.8, "eps": 0.2, "epsilon": 0.2}
 #: Values of thresholds, with tensor values on both sides.
-BOUNDS = {"lambd": (0.4, 0.9), "threshold": (0.4, 2.9)}
+BOUNDS = {"lambd": (0.9, 0.4), "threshold": (2.9, 0.4)}
 #: Saved values that equal an argument: the mean of one number, the sum of one weight.
 COMPUTED = {"mean": "input", "save_mean": "input", "total_weight": "weight"}
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
