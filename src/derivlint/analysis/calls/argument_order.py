@@ -83,7 +83,6 @@ _NAMED = frozenset(
         MismatchKind.GRADIENT_ELSEWHERE,
         MismatchKind.REPEATED_SEED,
         MismatchKind.SWAPPED,
-        MismatchKind.OTHER_ARGUMENT,
     }
 )
 
@@ -113,8 +112,9 @@ class ArgumentMismatch(Struct, frozen=True):
         function = self.formula.written.entry.function
         if function is None or not function.canonical.in_cpp_api:
             return False
-        is_derivative = any(part in self.call.name for part in (BACKWARD, JVP))
-        return (is_derivative and self.kind in _NAMED) or _is_converted(self.formula, self.arguments[0])
+        if self.kind is MismatchKind.OTHER_ARGUMENT or _is_converted(self.formula, self.arguments[0]):
+            return True
+        return self.kind in _NAMED and any(part in self.call.name for part in (BACKWARD, JVP))
 
 
 def variable_of(node: Expr) -> str | None:
@@ -267,7 +267,11 @@ def _repeated(formula: TypedFormula, call: CallFacts) -> ArgumentMismatch | None
 def _misplaced_arguments(formula: TypedFormula, call: CallFacts) -> ArgumentMismatch | None:
     """A value for a parameter with the name of another argument of the operator."""
     function = formula.written.entry.function
-    if function is None or not call.name.endswith((BACKWARD, JVP)):
+    if function is None:
+        return None
+    # the backward operator's derivative is the operator: nll_loss for nll_loss_backward
+    is_inverse = call.name + BACKWARD == function.canonical.name.base
+    if not is_inverse and not call.name.endswith((BACKWARD, JVP)):
         return None
     tensors = function.tensor_arguments
     outputs = {output.name for output in function.outputs}
@@ -286,7 +290,7 @@ def _misplaced_arguments(formula: TypedFormula, call: CallFacts) -> ArgumentMism
         return None
     parameters = {target for *_, target in bindings}
     for name, argument, target in bindings:
-        if name in outputs and target in outputs - {name} and target not in passed:
+        if name in {*outputs, *tensors} and target in outputs - {name} and target not in passed:
             return ArgumentMismatch(MismatchKind.OTHER_ARGUMENT, formula, call, (argument,), (name, target))
         if name in outputs and target in outputs - {name} and passed.get(target, (None, ""))[1] == name:
             arguments = (argument, passed[target][0])
@@ -337,7 +341,7 @@ def _misplaced_values(formula: TypedFormula, call: CallFacts) -> ArgumentMismatc
             arguments = (argument, passed[target][0])
             return ArgumentMismatch(MismatchKind.SWAPPED, formula, call, arguments, (name, target))
         if target in plain_names and target not in passed:
-            if (name in own or BACKWARD in call.name) and not formula.variables & {target}:
+            if (name in own or any(part in call.name for part in (BACKWARD, JVP))) and not formula.variables & {target}:
                 return ArgumentMismatch(MismatchKind.OTHER_ARGUMENT, formula, call, (argument,), (name, target))
         elif BACKWARD in call.name and target not in plain_names and name not in own and name in places:
             # the parameter with the variable's name is passed a number, too
