@@ -45,6 +45,8 @@ from derivlint.operators.shapes.size_values import (
 
 _FILE = Path(__file__).parents[1] / "data" / "shapes.txt"
 _LINE = re.compile(r"(helper )?(\w+(?:, \w+)*) ?\(([^()]*)\): (.+)")
+#: A parameter and its default, which may be a list.
+_PARAMETER = re.compile(r"(\w+)(?: = (\{[^}]*\}|[^,]+))?")
 #: The errors that evaluation may raise.
 FAILURES = (SizesError, *analysis.FAILURES)
 
@@ -87,16 +89,13 @@ def read_shapes(text: str) -> Iterator[Definition]:
         DefinitionError: a line is malformed.
     """
     for match in _lines(text):
-        names, defaults = [], {}
-        for parameter in filter(None, match[3].split(", ")):
-            name, _, default = parameter.partition(" = ")
-            names.append(name)
-            if default:
-                defaults[name] = default
+        parameters = _PARAMETER.findall(match[3])
+        names = tuple([name for name, _ in parameters])
+        defaults = {name: default for name, default in parameters if default}
         formula = "unknown()" if match[4][0] == "?" else match[4]
         kind = DefinitionKind.HELPER if match[1] else DefinitionKind.OPERATOR
         for name in match[2].split(", "):
-            yield Definition(kind, name, tuple(names), defaults, (("", formula),))
+            yield Definition(kind, name, names, defaults, (("", formula),))
 
 
 @cache
