@@ -106,7 +106,7 @@ class _FormulaCheck(Struct):
 def operator_of(differentiability: Differentiability) -> ReferenceOperator | None:
     """The value of an operator on small tensors, or None if unknown."""
     function = differentiability.function
-    if function.name.is_foreach or differentiability.is_inplace:
+    if function.name.is_foreach:
         return None
     names = {argument.name for argument in function.schema.arguments.flat_non_out}
     if any({name, source} <= names for name, source in COMPUTED.items()):
