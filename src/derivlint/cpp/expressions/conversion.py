@@ -24,6 +24,7 @@ from derivlint.cpp.cpp_type import (
     NULL_POINTER,
     SIZE,
     SYM_INT,
+    TENSOR,
     UNKNOWN,
     VOID,
     CppType,
@@ -146,6 +147,9 @@ class Conversions:
             if relations.is_base(source, target) or (target in ARITHMETIC and source in (CHAR_POINTER, REDUCTION)):
                 return STANDARD
             return USER_DEFINED
+        if target.head in LISTS and not self.knows(target) and (source in ARITHMETIC or source is TENSOR):
+            # a list of one converted element would take two conversions: "grad.index(dim)"
+            return IMPOSSIBLE
         if not self.knows(source) or not self.knows(target):
             return UNSURE
         return USER_DEFINED if self._converts_structurally(source, target) else IMPOSSIBLE
