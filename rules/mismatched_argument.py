@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.calls.argument_order import MismatchKind
-from derivlint.cpp.cpp_type import BOOL
+from derivlint.cpp.cpp_type import BOOL, DOUBLE
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
@@ -217,10 +217,9 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             message = f"{with_parameters(problem, passed(problem))}, which holds no integers"
             yield order_finding(problem, message, "pass the indices")
         elif kind is MismatchKind.FLAG_AND_NUMBER:
-            flag = problem.formula.type_of(problem.arguments[0].node)
-            message = (
-                f"{with_parameters(problem, passed(problem))}, which is {'a flag' if flag is BOOL else 'an integer'}"
-            )
+            type = problem.formula.type_of(problem.arguments[0].node)
+            kind = "a flag" if type is BOOL else "a number" if type is DOUBLE else "an integer"
+            message = f"{with_parameters(problem, passed(problem))}, which is {kind}"
             yield order_finding(problem, message, "pass a value of the type of the parameter")
         elif kind is MismatchKind.RESULT_FLAG:
             literal = problem.formula.source_of(problem.arguments[0].node)

@@ -22,7 +22,7 @@ from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.interpretation.operators import VIEWS
 from derivlint.analysis.outputs import discrete_kind
 from derivlint.analysis.typed import TypedFormula, seed_names, seed_of
-from derivlint.cpp.cpp_type import BOOL, TENSOR, types
+from derivlint.cpp.cpp_type import BOOL, DOUBLE, TENSOR, types
 from derivlint.cpp.declarations.declaration import Parameter
 from derivlint.formula import Call, Expr, Index, Member, Name, unparenthesized
 from derivlint.formula.vocabulary import words
@@ -64,7 +64,7 @@ class MismatchKind(Enum):
     FLOATING_MASK = "floating mask"
     #: the same for an index
     FLOATING_INDEX = "floating index"
-    #: a flag for an integer, or an integer for a flag
+    #: a flag for a number, or a number for a flag
     FLAG_AND_NUMBER = "flag and number"
     #: an argument with the flag of results, or the result with that of arguments
     RESULT_FLAG = "result flag"
@@ -385,7 +385,7 @@ def floating_masks(interpretation: Interpretation) -> Iterator[ArgumentMismatch]
 
 
 def converted_flags(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
-    """The flags that C++ converts to integers or lists for a parameter, and the other way round; one for each call."""
+    """The flags that C++ converts to numbers or lists for a parameter, and the other way round; one for each call."""
     formula = interpretation.formula
     for call in interpretation.calls:
         for argument in call.arguments:
@@ -395,11 +395,11 @@ def converted_flags(interpretation: Interpretation) -> Iterator[ArgumentMismatch
 
 
 def _is_converted(formula: TypedFormula, argument: CallArgument) -> bool:
-    """Whether C++ converts a flag to an integer or list for a parameter, or an integer to a flag."""
+    """Whether C++ converts a flag to a number or list for a parameter, or a number to a flag."""
     if argument.parameter is None or not isinstance(argument.node, Name):
         return False
     type, declared = formula.type_of(argument.node), argument.parameter.type.unreferenced
-    return (type is BOOL and declared in {*INTEGERS, *LISTS}) or (type in INTEGERS and declared is BOOL)
+    return (type is BOOL and declared in {*NUMBERS, *LISTS}) or (type in NUMBERS and declared is BOOL)
 
 
 #: The last words of parameters for properties of a tensor.
@@ -455,10 +455,11 @@ def mixed_properties(interpretation: Interpretation) -> Iterator[ArgumentMismatc
 
 
 INTEGERS = types("int64_t SymInt")
+NUMBERS = INTEGERS | {DOUBLE}
 #: Lists that a number converts to.
 LISTS = types("ArrayRef<int64_t> ArrayRef<SymInt>")
 #: Parameters for indices.
-INDEX = ("index", "indices")
+INDEX = ("index", "indices", "pivots", "LU_pivots")
 #: Parameters for indices or masks.
 INDICES = frozenset({"index", "indices", "mask"})
 
