@@ -2,7 +2,7 @@
 
 ## What it detects
 A product of a tangent that is not conjugated and a factor that is, in the entry of an operator on PyTorch's complex
-list.
+list, or of a foreach operator that applies one.
 
 ## Why it is bad
 The tangent of a holomorphic function is the tangent of the input times the derivative, not its conjugate: the formula

@@ -2,9 +2,9 @@
 
 ## What it detects
 A product of the gradient and a factor that depends on a differentiable input, an output or a "Scalar", through
-holomorphic functions only, and that is not conjugated, in the entry of an operator on PyTorch's complex list. Also
-reported for an operator's call to itself in its double backward: "tanh_backward(grad, output)" where "output.conj()" is
-due.
+holomorphic functions only, and that is not conjugated, in the entry of an operator on PyTorch's complex list, or of a
+foreach operator that applies one. Also reported for an operator's call to itself in its double backward:
+"tanh_backward(grad, output)" where "output.conj()" is due.
 
 ## Why it is bad
 For complex numbers the gradient of a holomorphic function is the gradient of the output times the conjugate of the
@@ -109,6 +109,19 @@ INVALID = (
         message='the factor "result" is not conjugated in the gradient of "self"',
         help='append ".conj()": a gradient is multiplied by the conjugate of the derivative',
         fixed="  self: grad * result.conj()",
+    ),
+    # of a list of tensors
+    Invalid(
+        """\
+- name: _foreach_pow.Scalar(Tensor[] self, Scalar exponent) -> Tensor[]
+  self: grads[i] * (exponent * self[i].pow(exponent.toDouble() - 1))
+""",
+        at="2:20-69",
+        message=(
+            'the factor "(exponent * self[i].pow(exponent.toDouble() - 1))" is not conjugated in the gradient of "self"'
+        ),
+        help='append ".conj()": a gradient is multiplied by the conjugate of the derivative',
+        fixed="  self: grads[i] * (exponent * self[i].pow(exponent.toDouble() - 1)).conj()",
     ),
     Invalid(
         """\

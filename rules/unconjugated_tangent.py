@@ -2,7 +2,7 @@
 
 ## What it detects
 A forward formula that calls a helper named "..._backward", made for the gradient of a function, with a tangent that is
-not conjugated, in the entry of an operator on PyTorch's complex list.
+not conjugated, in the entry of an operator on PyTorch's complex list, or of a foreach operator that applies one.
 
 ## Why it is bad
 A backward helper multiplies by the conjugate of the derivative. A tangent must be multiplied by the derivative itself:

@@ -17,6 +17,7 @@ from msgspec import Struct, json
 
 from derivlint.operators.records import Release, read_records, releases_in
 from derivlint.operators.topics import COMPLEX, DECOMPOSED, ENTRY
+from derivlint.schema.syntax.names import FOREACH_PREFIX
 from derivlint.source.lazy import cached_property
 
 if TYPE_CHECKING:
@@ -107,10 +108,19 @@ class Book:
         """Whether the generated kernel allows complex outputs to require grad; follows ``get_base_name``."""
         return function.is_of_pytorch and function.name.base in self.complex
 
+    def has_complex_gradients(self, function: NativeFunction) -> bool:
+        """Whether a function has gradients of complex outputs.
+
+        Kernels of in-place and foreach functions do not look at PyTorch's list, which has ``conj_physical_`` itself;
+        ``_foreach_sin`` applies ``sin``.
+        """
+        names = {function.name.base.removeprefix(FOREACH_PREFIX), function.name.name_without_overload}
+        return function.is_of_pytorch and not names.isdisjoint(self.complex)
+
     def takes_complex(self, function: NativeFunction) -> bool:
         """Whether a function is differentiated for complex inputs, regardless of its outputs."""
         is_real = function.is_of_pytorch and function.name.base in self.by_hand("real-valued")
-        return is_real or self.is_complex_differentiable(function)
+        return is_real or self.has_complex_gradients(function)
 
     @cached_property
     def _without_derivative(self) -> frozenset[str]:

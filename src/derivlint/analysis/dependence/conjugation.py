@@ -98,7 +98,7 @@ def is_judged(interpretation: Interpretation) -> bool:
         return False
     if function.canonical.name.base in NON_HOLOMORPHIC:
         return False
-    return function.book.is_complex_differentiable(function.canonical)
+    return function.book.has_complex_gradients(function.canonical)
 
 
 def unknown_callee(interpretation: Interpretation) -> str | None:

@@ -150,7 +150,7 @@ def uncast_gradients(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[
     the gradient of a real input must be real.
     """
     function = body.entry.function
-    if function is None or not analyses.model.book.is_complex_differentiable(function.canonical):
+    if function is None or not analyses.model.book.has_complex_gradients(function.canonical):
         return
     backward = [analyses.interpretation(formula) for formula in analyses.formulas_of(body) if formula.is_backward]
     single = [item for item in backward if len(item.formula.names) == 1]

@@ -283,7 +283,7 @@ def compared(
 def kinds_of(model: Model, function: NativeFunction) -> tuple[NumberKind, ...]:
     """The kinds of numbers for which a function is differentiated."""
     book = model.book
-    if not book.is_complex_differentiable(function) and (
+    if not book.has_complex_gradients(function) and (
         not book.takes_complex(function)
         or any(argument.name == DTYPE for argument in function.schema.arguments.flat_non_out)
     ):
