@@ -40,7 +40,7 @@ x = torch.zeros(3, requires_grad=True)
 y = x.tanh()
 node = y.grad_fn
 y.sum().backward()
-print(x.grad.tolist(), sys.argv[1:], __name__, isinstance(node, torch.autograd.graph.Node), type(node).__name__)
+print(x.grad.tolist(), sys.argv[1:], __name__, isinstance(node, torch.autograd.graph.Node), repr(type(node)))
 sys.exit(len(sys.argv))
 """
 #: Prints the nodes of a network, and whether all of them are emitted ones.
@@ -108,7 +108,7 @@ def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Folder:
 
 
 def shown(gradient: float, arguments: list[str]) -> str:
-    return f"{[gradient] * 3} {arguments} __main__ True TanhBackward0\n"
+    return f"{[gradient] * 3} {arguments} __main__ True <class 'TanhBackward0'>\n"
 
 
 def test_a_program_runs_with_the_replacement(folder: Folder) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 # importing them registers the snippets
 from tests.emit.behaviour import composed, dtypes, engine, forward, gradients, in_place, modes  # noqa: F401  # each registers its snippets
 from tests.emit.behaviour.telling import SHOWN, SNIPPETS, attempt
+from tests.emit.loading import load_with_classes
 from tests.sampling import sample
 
 #: What every extension is tested with: errors, changes in place, hooks, modes, what is needed or saved.
@@ -34,21 +35,15 @@ MORE_OPERATORS = (
 )
 
 
-def results(nodes: dict[str, frozenset[str]]) -> Iterator[tuple[str, Any, list[str]]]:
-    """What each snippet came to, and the nodes that it met of those by namespace."""
+def results(classes: set[type[Any]]) -> Iterator[tuple[str, Any, list[str]]]:
+    """What each snippet came to, and the nodes that it met of these classes."""
     import torch
 
     for name in TESTED:
         SHOWN.clear()
         torch.manual_seed(1)
         found = attempt(SNIPPETS[name], torch)
-        names = {
-            node.name()
-            for node in SHOWN
-            for names in nodes.values()
-            if node.name() in names and type(node) is not getattr(torch._C._functions, node.name(), None)
-        }
-        yield name, found, sorted(names)
+        yield name, found, sorted({node.name() for node in SHOWN if type(node) in classes})
 
 
 def main(*places: str) -> None:
@@ -57,13 +52,10 @@ def main(*places: str) -> None:
     import torch
 
     torch.set_num_threads(1)
-    nodes: dict[str, frozenset[str]] = {}
+    classes: set[type[Any]] = set()
     for folder, build_folder in zip(places[::2], places[1::2], strict=True):
-        from derivlint.runtime import load
-
-        extension = load(folder, build_folder=build_folder)
-        nodes[extension.namespace] = frozenset(filter(None, extension.operators.values()))
-    print(json.dumps({name: [found, ours] for name, found, ours in results(nodes)}))
+        classes |= load_with_classes(folder, build_folder)[1]
+    print(json.dumps({name: [found, ours] for name, found, ours in results(classes)}))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from derivlint.verify.inputs.samples import op_infos
+from tests.emit.loading import load_with_classes
 from tests.emit.more_calls import calls
 
 #: Samples with more elements take too long.
@@ -137,11 +138,6 @@ def graph(outputs: Iterable[Any]) -> Iterator[Any]:
         todo.extend(more)
 
 
-def is_of(node: Any, namespace: str) -> bool:
-    """Whether a node is one of an extension, which is the module of its Python type."""
-    return bool(namespace) and type(node).__module__ == namespace
-
-
 def numbers(values: Iterable[Any]) -> Iterator[float]:
     """For each tensor two sums that depend on all its elements, on the second one with their places."""
     import torch
@@ -162,11 +158,11 @@ class Checks:
     """The checks of all operators.
 
     Args:
-        namespace: that of the loaded extension, empty without one.
+        classes: those of the loaded extension's nodes, none without one.
     """
 
-    def __init__(self, namespace: str) -> None:
-        self._namespace = namespace
+    def __init__(self, classes: frozenset[type[Any]]) -> None:
+        self._classes = classes
 
     def run(self, operator: Any, kind: str, outcome: Outcome) -> None:
         """Check one operator: ``""`` for real numbers, ``complex``, ``in-place`` or ``out``."""
@@ -207,7 +203,7 @@ class Checks:
     def _record_nodes(self, values: Sequence[Any], outcome: Outcome) -> None:
         nodes = list(graph(item for item in values if item is not None))
         outcome.nodes = sorted({*outcome.nodes, *(node.name() for node in nodes)})
-        outcome.ours = sorted({*outcome.ours, *(node.name() for node in nodes if is_of(node, self._namespace))})
+        outcome.ours = sorted({*outcome.ours, *(node.name() for node in nodes if type(node) in self._classes)})
 
     def run_without_derivatives(self, operator: Any, outcome: Outcome) -> None:
         """What an operator says that PyTorch does not differentiate."""
@@ -350,14 +346,12 @@ def main(folder: str, build_folder: str, start: int) -> None:
     import torch
 
     torch.set_num_threads(1)
-    checks = Checks("")
+    classes: frozenset[type[Any]] = frozenset()
     operators = [*op_infos(), *calls()]
     if folder != "-":
-        from derivlint.runtime import load
-
-        extension = load(folder, build_folder=build_folder)
-        checks = Checks(extension.namespace)
+        extension, classes = load_with_classes(folder, build_folder)
         print(json.dumps(["kernels", foreign_kernels(extension.operators)]), flush=True)
+    checks = Checks(classes)
     todo = [(operator, kind) for operator in operators for kind in (list(kinds(operator)) or ["none"])]
     for position in range(start, len(todo)):
         operator, kind = todo[position]

@@ -5,29 +5,33 @@ With an extension the nodes are its own, without one PyTorch's. Prints one JSON 
 
 from __future__ import annotations
 
+import copy
 import gc
 import json
+import pickle
 import sys
 from collections.abc import Callable
 from typing import Any
+
+from tests.emit.loading import load_with_classes
 
 
 def main(folder: str | None = None, build_folder: str | None = None) -> None:
     """Print what nodes save."""
     import torch
 
-    namespace: str | None = None
-    nodes: set[str | None] = set()
-    if folder is not None:
-        from derivlint.runtime import load
-
-        extension = load(folder, build_folder=build_folder)
+    stock = dict(vars(torch._C._functions))
+    nodes: dict[str, Any] = {}
+    if folder is not None and build_folder is not None:
+        extension, classes = load_with_classes(folder, build_folder)
         assert extension.without_bindings == ""
-        namespace, nodes = extension.namespace, set(extension.operators.values())
+        nodes = {each.__name__: each for each in classes}
+        assert set(filter(None, extension.operators.values())) <= nodes.keys()
+        assert vars(torch._C._functions) == stock
     torch.manual_seed(1)
-    found: dict[str, Any] = {name: recorded(torch, run, namespace, nodes) for name, run in cases(torch).items()}
+    found: dict[str, Any] = {name: recorded(torch, run, nodes) for name, run in cases(torch).items()}
     found = {name: shown for name, shown in found.items() if shown is not None}
-    found |= {check.__name__: check(torch) for check in (raw_hooks, raw_outlives_node, symbolic, instances)}
+    found |= {check.__name__: check(torch) for check in (raw_hooks, raw_outlives_node, symbolic, refusals)}
     print(json.dumps(found))
 
 
@@ -77,23 +81,23 @@ def cases(torch: Any) -> dict[str, Callable[[], Any]]:
     }
 
 
-def recorded(
-    torch: Any, run: Callable[[], Any], namespace: str | None, nodes: set[str | None]
-) -> dict[str, Any] | None:
+def recorded(torch: Any, run: Callable[[], Any], nodes: dict[str, Any]) -> dict[str, Any] | None:
     """What the node of a call shows, before and after backward; None if the extension has no such nodes."""
     result = run()
     outputs = [item for item in (result if isinstance(result, (tuple, list)) else [result]) if item.requires_grad]
     function = outputs[0].grad_fn
-    if namespace is not None:
+    if nodes:
         if function.name() not in nodes:
             return None
-        assert type(function) is not getattr(torch._C._functions, function.name(), None), type(function)
-    assert type(function).__name__ == function.name(), type(function)
+        assert type(function) is nodes[function.name()], type(function)
+    base = torch.autograd.graph.Node
     names = [name for name in dir(function) if name.startswith(("_saved", "_raw_saved"))]
     before = {name: shown(torch, function, name) for name in names}
     torch.autograd.backward(outputs, [torch.ones_like(item) for item in outputs])
     return {
-        "node": function.name(),
+        "node": [function.name(), repr(function).partition(" at 0x")[0]],
+        "class": [repr(type(function)), type(function).__module__, type(function).__qualname__],
+        "is node": [isinstance(function, base), issubclass(type(function), base)],
         "next": [node.name() if node is not None else None for node, _ in function.next_functions],
         "before": before,
         "after": {name: shown(torch, function, name) for name in names},
@@ -188,14 +192,24 @@ def symbolic(torch: Any) -> list[str]:
     return [f"{type(each).__name__} {each}" for each in (*saved, diagonal)]
 
 
-def instances(torch: Any) -> str:
-    """Nodes are made by operators only."""
+def refusals(torch: Any) -> list[str]:
+    """Nodes are made by operators only, and neither they nor their classes can be pickled."""
     x = torch.rand(3, requires_grad=True)
-    try:
-        type((x * x).grad_fn)()
-    except TypeError as error:
-        return str(error).partition(" '")[0]
-    return "made"
+    node = (x * x).grad_fn
+    acts: list[Callable[[], Any]] = [
+        type(node),
+        lambda: pickle.dumps(node),
+        lambda: pickle.dumps(type(node)),
+        lambda: copy.copy(node),
+        lambda: copy.deepcopy([node]),
+    ]
+    said = []
+    for act in acts:
+        try:
+            said.append(f"made {act()}")
+        except (TypeError, pickle.PicklingError) as error:
+            said.append(f"{type(error).__name__}: {error}")
+    return said
 
 
 if __name__ == "__main__":

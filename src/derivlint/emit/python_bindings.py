@@ -111,13 +111,13 @@ def functions_source(classes: Sequence[NodeClass], namespace: str, *, shard: int
         header: the header that declares the classes.
     """
     registration = fill(load("python_register_in_tree.cpp"), shard=str(shard))
-    return _source(classes, namespace, file, [f"{IN_TREE_STEM}.h", header], registration, "")
+    return _source(classes, namespace, file, [f"{IN_TREE_STEM}.h", header], registration)
 
 
 def nodes_source(classes: Sequence[NodeClass], namespace: str, *, file: str, header: str) -> str:
     """A source of an extension, which registers its classes when the library is loaded.
 
-    Their names in Python are qualified: ``type(fn).__module__`` is the namespace, with dots.
+    Their names in Python are those of PyTorch's own classes, without a module; they are other classes.
 
     Args:
         classes: the classes.
@@ -125,13 +125,10 @@ def nodes_source(classes: Sequence[NodeClass], namespace: str, *, file: str, hea
         file: the name of the YAML file.
         header: the header that declares the classes.
     """
-    module = namespace.strip(":").replace("::", ".")
-    return _source(classes, namespace, file, [header], load("python_register_extension.cpp"), f"{module}.")
+    return _source(classes, namespace, file, [header], load("python_register_extension.cpp"))
 
 
-def _source(
-    classes: Sequence[NodeClass], namespace: str, file: str, headers: Sequence[str], registration: str, prefix: str
-) -> str:
+def _source(classes: Sequence[NodeClass], namespace: str, file: str, headers: Sequence[str], registration: str) -> str:
     table = load("python_class.cpp")
     return fill(
         load("python_nodes.cpp") + "\n",
@@ -147,7 +144,7 @@ def _source(
             for node_class in classes
         ),
         classes="\n".join(
-            f"{{{quoted(prefix + node_class.name)}, &typeid({node_class.name}), {node_class.name}_properties}},"
+            f"{{{quoted(node_class.name)}, &typeid({node_class.name}), {node_class.name}_properties}},"
             for node_class in classes
         ),
         registration=registration,
