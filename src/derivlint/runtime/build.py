@@ -39,7 +39,14 @@ from derivlint.emit.python_bindings import is_binding
 from derivlint.emit.release import release_of
 from derivlint.project.caching.cache import cache_folder
 from derivlint.runtime.manifest import Manifest, mismatch_of_headers, read_manifest
-from derivlint.runtime.python import PYTHON_LIBRARY, PythonHeaders, library_file, python_headers, undefined_in
+from derivlint.runtime.python import (
+    NO_PYTHON,
+    PYTHON_LIBRARY,
+    PythonHeaders,
+    library_file,
+    python_headers,
+    undefined_in,
+)
 from derivlint.source import is_made_by_user, not_private, read_input, replace_file
 
 LIBRARY = "libtorch_cpu.so"
@@ -280,17 +287,16 @@ class _Builder:
         # they do not affect code generation
         self._heap_options = () if toolchain.compiler.is_clang else GCC_HEAP
         self._libraries = toolchain.includes[0].parent / "lib"
-        self._python = python_headers()
         self._first = tuple(f"-I{include}" for include in includes)
         # the user's own FunctionsManual.h replaces PyTorch's; a header is compiled for one set of options
         has_header = header is not None and optimize == "-O0" and not (folder / FIRST_INCLUDED).is_dir()
         self._header = header if has_header else None
-        self._without_bindings = ""
-        if manifest.bindings:
-            library = library_file(self._libraries)
-            missing = "" if library.is_file() else f'no "{library.name}" in "{self._libraries}"'
-            self._without_bindings = self._python.missing or missing
+        headers, library = python_headers(), library_file(self._libraries)
+        missing = "" if library.is_file() else f'no "{library.name}" in "{self._libraries}"'
+        self._without_bindings = (headers.missing or missing) if manifest.bindings else ""
         has_bindings = bool(manifest.bindings) and not self._without_bindings
+        # with Python's headers precompiled, the code of kernels would call Python, too
+        self._python = headers if has_bindings else NO_PYTHON
         self._sources = tuple(name for name in manifest.sources if has_bindings or not is_binding(name))
         self._linked = (*LINKED, PYTHON_LIBRARY) if has_bindings else LINKED
         self._shared = _shared_objects()
@@ -402,11 +408,17 @@ class _Builder:
         units = []
         for names in groups:
             text = b"\n".join(texts[name] for name in names)
-            has_python = any(map(is_binding, names))
+            has_python = any(map(is_binding, names)) or self._is_preceded(names)
             of_python = [self._python.version, *map(str, self._python.includes)] if has_python else []
             digest = _digest([*common, *of_python, *_read_headers(headers, names, text), text])
             units.append(Unit("unit" if len(names) > 1 else Path(names[0]).stem, tuple(names), digest))
         return units
+
+    def _is_preceded(self, sources: Sequence[str]) -> bool:
+        """Whether a unit begins with the precompiled header."""
+        if self._header == EMITTED:
+            return _EMITTED.fullmatch(sources[0]) is not None
+        return self._header is not None
 
     def _common(self) -> list[bytes | str]:
         """Return the input that all object files share: PyTorch, compiler, options, precompiled header."""
@@ -434,7 +446,7 @@ class _Builder:
         options = [*self._options(), f"-I{self._folder.resolve()}"]
         command = compile_command(self._toolchain, *options, "-c", source, "-o", str(unfinished.resolve()))
         command[1:1] = [*search_paths(self._folder, unit.sources, self._python), *self._first]
-        if _EMITTED.fullmatch(unit.sources[0]) or self._header not in (None, EMITTED):
+        if self._is_preceded(unit.sources):
             command[1:1] = beginning
         if self._manifest.authors is not None:
             command[1:1] = ["-MMD", "-MF", str(target.with_suffix(".d").resolve())]

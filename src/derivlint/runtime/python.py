@@ -29,6 +29,10 @@ class PythonHeaders(Struct, frozen=True):
     missing: str = ""
 
 
+#: For code without bindings.
+NO_PYTHON = PythonHeaders((), "")
+
+
 def python_headers() -> PythonHeaders:
     """Locate the headers of the running Python."""
     version = f"{sys.implementation.cache_tag} {sys.version}"
