@@ -24,7 +24,7 @@ from derivlint.project.errors import InputError
 from derivlint.source import visible, visible_json, visible_line, visible_page
 
 #: Seconds between progress lines if standard error is not a terminal.
-PROGRESS_PERIOD = 4.0
+PROGRESS_PERIOD = 3.0
 #: Returns to the start of the line and clears it.
 _ERASE = "\r\x1b[K"
 #: Clears a terminal and its scrollback, and goes to the first line.
