@@ -260,3 +260,20 @@ def custom_function(torch: Any) -> Any:
     x = real(torch, 3)
     (first,) = torch.autograd.grad(Double.apply(x.sin()).sum(), x, create_graph=True)
     return [number(first.tolist()), reported(torch.autograd.grad(first.sum(), x))]
+
+
+@snippet
+def compiled(torch: Any) -> Any:
+    """The graph of a function, ahead of time, and that of its gradient from the nodes of a run."""
+    from torch._dynamo import compiled_autograd
+
+    def function(x: Any) -> Any:
+        return (x @ x).sin().mul_(2).exp()
+
+    x = real(torch, 2, 2)
+    y = torch.compile(function, backend="aot_eager")(x)
+    ahead = torch.autograd.grad(y.sum(), x)
+    y = function(x)
+    with compiled_autograd._enable(torch.compile(backend="eager", fullgraph=True)):
+        y.sum().backward()
+    return [reported(y), reported(ahead), reported(x.grad)]
