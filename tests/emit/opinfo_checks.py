@@ -367,6 +367,8 @@ def main(folder: str, build_folder: str, start: int) -> None:
                 where = f" in {outcome.result}" if outcome.result != NO_AUTOGRAD else ""
                 reason = (str(error).splitlines() or [""])[0]
                 outcome.result = f"{type(error).__name__}{where}: {reason}"
+        # C++ leaves the order in which operands are evaluated to the compiler
+        outcome.operators.sort()
         print(json.dumps([position, asdict(outcome)]), flush=True)
 
 
