@@ -218,8 +218,8 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             yield order_finding(problem, message, "pass the indices")
         elif kind is MismatchKind.FLAG_AND_NUMBER:
             type = problem.formula.type_of(problem.arguments[0].node)
-            kind = "a flag" if type is BOOL else "a number" if type is DOUBLE else "an integer"
-            message = f"{with_parameters(problem, passed(problem))}, which is {kind}"
+            noun = "a flag" if type is BOOL else "a number" if type is DOUBLE else "an integer"
+            message = f"{with_parameters(problem, passed(problem))}, which is {noun}"
             yield order_finding(problem, message, "pass a value of the type of the parameter")
         elif kind is MismatchKind.RESULT_FLAG:
             literal = problem.formula.source_of(problem.arguments[0].node)
