@@ -65,6 +65,7 @@ class TreeChanges:
         self._tree = tree
         self._types = _types(formula)
         self._tensors = [name for name, type in self._types.items() if type == _TENSOR]
+        self._lists = _lists(formula)
         self._seeds = {GRADS, *(name for name in self._tensors if name.startswith(GRAD) or name.endswith(TANGENT))}
         self._nodes = list(walk(tree))
         self._parents = {child: node for node in self._nodes for child in node.children}
@@ -305,10 +306,11 @@ class TreeChanges:
             place = arguments[index].start if index < len(arguments) else node.end - 1
             own = property_of(parameter or "", self._formula.key_text, self._types)
             for name in (*self._types, *_FLAGS, *([own] if own is not None else ())):
-                is_meant = _base(name) == parameter or (name == own and name not in texts)
+                passed = f"{name}[i]" if name in self._lists else name
+                is_meant = (_base(name) == parameter or name == own) and passed not in texts
                 weight = (8 if is_meant else 1) * (AT_END if index == len(arguments) else 1)
-                text = f"{name}, " if index < len(arguments) else f", {name}" if arguments else name
-                cause = f"the argument {quoted(name)} is missing"
+                text = f"{passed}, " if index < len(arguments) else f", {passed}" if arguments else passed
+                cause = f"the argument {quoted(passed)} is missing"
                 yield Change(Slip.ARGUMENT_COUNT, Edit(place, place, text), cause, weight)
 
     def _put_on(self, node: Expr) -> Iterator[Change]:
@@ -407,6 +409,15 @@ def _near(number: str) -> Iterable[str]:
         if int(number):
             yield str(int(number) - 1)
             yield f"1. / {number}"
+
+
+def _lists(formula: DerivativeFormula) -> set[str]:
+    """The variables of which the formula of a foreach operator takes the elements."""
+    function = formula.entry.function
+    if function is None or not function.canonical.name.is_foreach:
+        return set()
+    names = {item.name for item in function.schema.arguments.flat_non_out if item.type.is_list_like is not None}
+    return names | {output.name for output in function.outputs if formula.role is Role.BACKWARD}
 
 
 def _types(formula: DerivativeFormula) -> dict[str, str]:
