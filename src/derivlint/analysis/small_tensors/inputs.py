@@ -128,6 +128,12 @@ def _positions(value: Value, arguments: Values, among: int | None = None) -> Val
         if type(dim) is int and len(whole):
             among = whole[dim]
             along = coordinates(value, dim % len(value))
+        elif len(whole) > 3 and len(value) == len(whole):
+            # places before pooling in the planes of each channel
+            spaces = (item for item in arguments.values() if type(item) is Sizes and len(item) == len(whole))
+            among = max(
+                math.prod(space) for space in (*(sizes[2:] for sizes in spaces), arguments.get("output_size", ()))
+            )
         elif "dim" not in arguments and len(whole) > 1 and len(value) < len(whole):
             # indices of classes, or of rows of a table
             among = 2

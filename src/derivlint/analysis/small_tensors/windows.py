@@ -214,11 +214,12 @@ for _count in (2, 3):
     )
 
 
-@operator("max_unpool2d")
-def unpooled(self: Value, indices: Value, output_size: Value) -> Value:
+@operator("max_unpool2d", "max_unpool3d")
+def unpooled(self: Value, indices: Value, output_size: Value, _stride: Value = (), _padding: Value = ()) -> Value:
     """Write elements to their indices before pooling."""
-    sizes = (*tensor_of(self).sizes[:-2], *output_size)
-    return _sent(self, filled(sizes, 0.0), indices, 2)
+    count = len(output_size)
+    sizes = (*tensor_of(self).sizes[:-count], *output_size)
+    return _sent(self, filled(sizes, 0.0), indices, count)
 
 
 @helper()
