@@ -29,7 +29,6 @@ Griewank and Walther, Evaluating Derivatives, section 14 (generalized gradients)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
@@ -84,6 +83,17 @@ INVALID = (
     ),
     Invalid(
         """\
+- name: fmin(Tensor self, Tensor other) -> Tensor
+  self: grad.masked_fill((self <= other).logical_or_(other.isnan()).logical_not_(), 0)
+  other: grad.masked_fill((self <= other).logical_or_(other.isnan()), 0)
+  result: other_t + (self_p <= other_p) * (self_t - other_t)
+""",
+        at="4:11-61",
+        message='where "other" is NaN, the tangent of the output is 0 times that of "self"',
+        help="the gradients of all arguments must sum to that of the output",
+    ),
+    Invalid(
+        """\
 - name: clamp_min.Tensor(Tensor self, Tensor min) -> Tensor
   self: where(self > min, grad, at::scalar_tensor(0., grad.options()))
   min: where(self < min, grad, at::scalar_tensor(0., grad.options()))
@@ -101,12 +111,18 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the formulas whose gradients do not sum to the whole."""
     for item in judgement_of(model, entry).shares:
         first = item.formulas[0]
-        kind = "gradients" if first.is_backward else "tangents"
-        nan = [name for name, value in zip(item.names, item.values, strict=True) if math.isnan(value)]
-        where = f"where {quoted(nan[0])} is NaN" if nan else "where they are equal"
+        where = "where they are equal" if item.nan is None else f"where {quoted(item.nan)} is NaN"
+        share = f"{number(item.total)} times that of"
+        if len(item.names) > 1:
+            kind = "gradients" if first.is_backward else "tangents"
+            message = f"{where}, the {kind} of {quoted_list(item.names)} add up to {share} the output"
+        elif first.is_backward:
+            message = f"{where}, the gradient of {quoted(item.names[0])} is {share} the output"
+        else:
+            message = f"{where}, the tangent of the output is {share} {quoted(item.names[0])}"
         yield Finding(
             first.span_of(first.tree),
-            f"{where}, the {kind} of {quoted_list(item.names)} add up to {number(item.total)} times that of the output",
+            message,
             help="the gradients of all arguments must sum to that of the output",
             related=tuple(Related("another share", formula.span_of(formula.tree)) for formula in item.formulas[1:]),
             at=first.written,

@@ -1,13 +1,15 @@
 """Derivatives at equal arguments of operators that select one of their arguments.
 
 The derivative at a tie is a convention: any is right if the shares of all arguments add up to the derivative along the
-diagonal, on which all arguments vary together.
+diagonal, on which all arguments vary together. Where an argument is NaN, the output is the other one, which has the
+whole share.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import product
 
 from msgspec import Struct
 
@@ -33,14 +35,14 @@ class WrongShares(Struct, frozen=True):
 
     Attributes:
         formulas: the backward formulas, or the forward formula.
-        names: the arguments.
-        values: their values.
+        names: the arguments that share the derivative.
+        nan: the argument that is NaN, if any.
         total: the sum of the shares, which should be 1.
     """
 
     formulas: tuple[TypedFormula, ...]
     names: tuple[str, ...]
-    values: tuple[Value, ...]
+    nan: str | None
     total: Value
 
 
@@ -59,42 +61,54 @@ def wrong_shares(
     backward = [check for check in checks if check.formula.is_backward]
     forward = [check for check in checks if not check.formula.is_backward]
     plain = arguments_at(differentiability.function, signature.inputs, NumberKind.REAL, 0)
-    ties = [(TIE,) * len(signature.inputs)]
-    if base in IGNORING_NAN:
-        ties += [(TIE, math.nan), (math.nan, TIE)]
-    for values in ties:
-        arguments = {**plain, **dict(zip(signature.inputs, values, strict=True))}
-        outputs = dict.fromkeys(signature.outputs, next(value for value in values if not math.isnan(value)))
-        for group, add_up in ((backward, _backward_total), (forward, _forward_total)):
+    nans = [None, *(reversed(signature.inputs) if base in IGNORING_NAN else ())]
+    for nan in nans:
+        arguments = {**plain, **dict.fromkeys(signature.inputs, TIE), **({nan: math.nan} if nan is not None else {})}
+        outputs = dict.fromkeys(signature.outputs, TIE)
+        numbers = tuple(name for name in signature.inputs if name != nan)
+        for (group, add_up), names in product(
+            ((backward, _backward_total), (forward, _forward_total)), dict.fromkeys((signature.inputs, numbers))
+        ):
             try:
-                total = add_up(group, signature, arguments, outputs)
+                total = add_up(group, signature, arguments, outputs, names)
             except UnknownValueError:
                 continue
             if differ(1.0, total):
-                yield WrongShares(tuple(check.formula for check in group), signature.inputs, values, total)
+                yield WrongShares(tuple(check.formula for check in group), names, nan, total)
                 return
 
 
 def _backward_total(
-    checks: list[FormulaCheck], signature: EvaluationSignature, arguments: dict[str, Value], outputs: dict[str, Value]
+    checks: list[FormulaCheck],
+    signature: EvaluationSignature,
+    arguments: dict[str, Value],
+    outputs: dict[str, Value],
+    names: tuple[str, ...],
 ) -> Value:
     environment, opposite = (
         signature.backward(arguments, outputs, dict.fromkeys(signature.differentiable, factor))
         for factor in (1.0, -2.0)
     )
-    shares = [share for check in checks for share in linear_value(check, environment, opposite)]
-    if len(shares) != len(signature.inputs) or None in shares:
+    shares = dict(
+        pair for check in checks for pair in zip(check.names, linear_value(check, environment, opposite), strict=False)
+    )
+    if shares.keys() != set(signature.inputs) or None in shares.values():
         raise UnknownValueError
-    return sum(shares)
+    return sum(shares[name] for name in names)
 
 
 def _forward_total(
-    checks: list[FormulaCheck], signature: EvaluationSignature, arguments: dict[str, Value], outputs: dict[str, Value]
+    checks: list[FormulaCheck],
+    signature: EvaluationSignature,
+    arguments: dict[str, Value],
+    outputs: dict[str, Value],
+    names: tuple[str, ...],
 ) -> Value:
     if len(checks) != 1:
         raise UnknownValueError
+    constant = dict.fromkeys(signature.inputs, 0.0)
     environment, opposite = (
-        signature.forward(arguments, outputs, dict.fromkeys(signature.inputs, factor)) for factor in (1.0, -2.0)
+        signature.forward(arguments, outputs, {**constant, **dict.fromkeys(names, factor)}) for factor in (1.0, -2.0)
     )
     total = linear_value(checks[0], environment, opposite)[0]
     if total is None:
