@@ -235,7 +235,9 @@ def _spec_of(number: int, model: Model, evaluation: Evaluation, of: Differentiab
         targets = derivative.var_names
     elif forward is not None:
         targets = forward.var_names
-        tangents = forward.required_inputs_fw_grad or ()
+        # automatic formulas name all arguments of the entry, also those that the foreach operator lacks
+        inputs = {value.name for value in of.inputs}
+        tangents = tuple(name for name in forward.required_inputs_fw_grad or () if name in inputs)
     lists = tuple(value.name for value in of.inputs if is_tensor_list(value.type))
     decisions = decisions_of(evaluation.text)
     return FunctionSpec(
