@@ -146,6 +146,14 @@ def test_axes_and_places_count_from_both_ends() -> None:
     assert made("roll", [x, [1, -2], [0, 1]])["shifts to the other side"][1] == [-1, 2]
 
 
+def test_one_axis_of_several_and_no_axis() -> None:
+    """An empty list of axes is another state than one or several."""
+    x = torch.rand(2, 3, 4, dtype=torch.float64)
+    inputs = made("sum.dim_IntList", [x, [0, -1], False, None])
+    assert [inputs[label][1] for label in ("dim 0 of [0, -1]", "dim -1 of [0, -1]", "no dim")] == [[0], [-1], []]
+    assert [label for label in made("sum.dim_IntList", [x, [1], False, None]) if " of [" in label] == []
+
+
 def test_results_are_asked_for_in_other_types() -> None:
     """Whatever type is passed."""
     x = torch.rand(3, dtype=torch.float64)

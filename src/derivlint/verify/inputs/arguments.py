@@ -111,6 +111,14 @@ def axes(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
         yield replaced(point, turned, "axes from the other end", is_meant=True)
     for name in _STEPS & positions.keys():
         yield replaced(point, changed((name,), lambda step: -step or -1), f"{name} to the other side", is_meant=True)
+    for name in _AXES & positions.keys():
+        several = point.values[positions[name]]
+        if isinstance(several, list):
+            yield from (
+                replaced(point, {positions[name]: [axis]}, f"{name} {axis} of {several}", is_meant=True)
+                for axis in (several if len(several) > 1 else ())
+            )
+            yield replaced(point, {positions[name]: []}, f"no {name}")
     axis = point.values[positions["dim"]] if "dim" in positions else 0
     if not rank or not isinstance(axis, int) or not -rank <= axis < rank or not _PLACES & positions.keys():
         return
