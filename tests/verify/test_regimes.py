@@ -143,6 +143,7 @@ def test_axes_and_places_count_from_both_ends() -> None:
     assert made("slice.Tensor", [x, 1, 1, 5, 1])["places from the other end"][2:4] == [-4, 5]
     # the kernel writes out of bounds
     assert "axes from the other end" not in made("_fft_c2r", [x.to(torch.complex128), [1], 0, 8])
+    assert made("slice.Tensor", [x, 1, 1, 5, 1])["start before the first place"][2] == -7
     assert made("roll", [x, [1, -2], [0, 1]])["shifts to the other side"][1] == [-1, 2]
 
 
@@ -152,6 +153,13 @@ def test_one_axis_of_several_and_no_axis() -> None:
     inputs = made("sum.dim_IntList", [x, [0, -1], False, None])
     assert [inputs[label][1] for label in ("dim 0 of [0, -1]", "dim -1 of [0, -1]", "no dim")] == [[0], [-1], []]
     assert [label for label in made("sum.dim_IntList", [x, [1], False, None]) if " of [" in label] == []
+
+
+def test_sizes_are_inferred() -> None:
+    """The first and the last one."""
+    x = torch.rand(2, 6, dtype=torch.float64)
+    inputs = made("view", [x, [3, 2, 2]])
+    assert [inputs[f"size {place} is -1"][1] for place in (0, 2)] == [[-1, 2, 2], [3, 2, -1]]
 
 
 def test_results_are_asked_for_in_other_types() -> None:
@@ -169,6 +177,7 @@ def test_indices_are_repeated_and_negative() -> None:
     inputs = made("gather", [x, 0, torch.tensor([[0, 2], [1, 0]]), False])
     assert inputs["repeated index"][2].tolist() == [[0, 0], [0, 0]]
     assert inputs["negative index"][2].tolist() == [[0, -1], [1, 0]]
+    assert (inputs["int32 index"][2].dtype, inputs["no index"][2].shape) == (torch.int32, (0, 2))
     inputs = made("std.correction", [x, [1], 1, False])
     assert (float(inputs["equal elements 0"][0][0].std()), bool(inputs["zero row 0"][0][0].any())) == (0, False)
     assert torch.equal(inputs["zero row 0"][0][1:], x[1:])

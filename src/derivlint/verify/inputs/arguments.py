@@ -21,6 +21,8 @@ _PARAMETERS = ("weight", "bias")
 _AXES = frozenset({"dim", "dims", "dim0", "dim1", "axis", "axis0", "axis1", "start_dim", "end_dim", "dimension"})
 _PLACES = frozenset({"start", "end", "index"})
 _STEPS = frozenset({"offset", "diagonal", "shifts", "k"})
+#: Sizes of results; -1 is inferred.
+_SIZES = frozenset({"size", "sizes", "shape"})
 _WRAPPED_AXES = Book.by_hand("wrapped-axes")
 #: Tensors of indices along an axis.
 INDICES = frozenset({"index", "indices", "target", "targets"})
@@ -146,6 +148,19 @@ def axes(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
     if "end" in names:
         for end in (size, size + 2):
             yield replaced(point, {names.index("end"): end}, f"end {end - size} beyond the last place", is_meant=True)
+        if "start" in names:
+            before = {names.index("start"): -size - 2}
+            yield replaced(point, before, "start before the first place", is_meant=True)
+
+
+def inferred(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
+    """Points with a size of -1, which the operator infers or keeps."""
+    for index, argument in enumerate(spec.arguments):
+        sizes = point.values[index]
+        if argument.name in _SIZES and isinstance(sizes, list):
+            for place in sorted({0, len(sizes) - 1}) if sizes else ():
+                changed = [*sizes[:place], -1, *sizes[place + 1 :]]
+                yield replaced(point, {index: changed}, f"{argument.name} {place} is -1", is_meant=True)
 
 
 def _integers(value: Any) -> bool:

@@ -18,6 +18,7 @@ from derivlint.verify.inputs.arguments import (
     axes,
     factors,
     flags,
+    inferred,
     is_index,
     parameters,
     replaced,
@@ -58,6 +59,7 @@ def regimes(
     if not is_raw(spec):
         kinds += [
             axes(point, spec),
+            inferred(point, spec),
             types(point, spec),
             states(point, spec, words),
             _indices(point, spec),
@@ -175,7 +177,7 @@ def _zeros(point: SamplePoint, places: list[int]) -> Iterator[SamplePoint]:
 
 
 def _indices(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
-    """Index tensors with equal indices, and with negative ones."""
+    """Index tensors with equal, negative, 32-bit and no indices."""
     for index, argument in enumerate(spec.arguments):
         value = point.values[index]
         if argument.name not in INDICES or not any(map(is_index, value if isinstance(value, list) else [value])):
@@ -192,6 +194,9 @@ def _indices(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
             f"negative {argument.name}",
             is_meant=True,
         )
+        # not every operator takes them
+        yield replaced(point, {index: changed(lambda item: item.int())}, f"int32 {argument.name}")
+        yield replaced(point, {index: changed(lambda item: item[:0] if item.dim() else item)}, f"no {argument.name}")
 
 
 def _types(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
