@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from derivlint.formula import parse_formula
 from derivlint.verify.code.functions import FunctionValue
-from derivlint.verify.inputs.arguments import MIXED, argument_states, expected_states
+from derivlint.verify.inputs.arguments import NARROWER, WIDER, argument_states, expected_states
 from derivlint.verify.inputs.hardening import noise_of
 from derivlint.verify.inputs.points import SamplePoint, generator
 from derivlint.verify.inputs.regimes import regimes
@@ -186,11 +186,33 @@ def test_indices_are_repeated_and_negative() -> None:
 def test_states_of_arguments() -> None:
     """Signs, repetitions and types, beside presence."""
     of = spec("gather")
-    values = [torch.rand(3), -1, torch.tensor([1, 1]), False]
-    states = set(argument_states(of, SamplePoint(values)))
-    assert states == {("dim", "negative"), ("index", "repeated"), ("sparse_grad", "False")}
+
+    def states(index: torch.Tensor) -> set[tuple[str, str]]:
+        return set(argument_states(of, SamplePoint([torch.rand(3), -1, index, False])))
+
+    flags = {("dim", "negative"), ("sparse_grad", "False")}
+    index = torch.tensor([1, 1])
+    assert states(index) == {("index", "repeated"), *flags}
+    assert states(index.int()) == {("index", "of 32 bits"), *flags}
+    assert states(index[:0]) == {("index", "empty"), *flags}
     assert expected_states(of, of.arguments[1]) == ("negative", "not negative")
+    total = spec("sum.dim_IntList")
+    x = torch.rand(3, 3)
+    axes = {state for dim in ([0, 1], [-1], []) for state in argument_states(total, SamplePoint([x, dim, True, None]))}
+    assert {state for name, state in axes if name == "dim"} == {
+        *("several axes", "one axis", "empty"),
+        *("negative", "not negative", "present"),
+    }
     loss = replace(spec("huber_loss"), inputs=("self", "target"))
     mixed = SamplePoint([torch.rand(3), torch.rand(3, dtype=torch.float64), 1, 1.0])
-    assert set(argument_states(loss, mixed)) == {("target", MIXED)}
-    assert MIXED in expected_states(loss, loss.arguments[1])
+    assert ("target", WIDER) in argument_states(loss, mixed)
+    narrow = SamplePoint([torch.rand(3), torch.rand(3).half(), 1, 1.0])
+    assert ("target", NARROWER) in argument_states(loss, narrow)
+    assert {NARROWER, WIDER} <= set(expected_states(loss, loss.arguments[1]))
+
+
+def test_signs_of_integers() -> None:
+    """A padding may be negative."""
+    x = torch.rand(3, dtype=torch.float64)
+    inputs = made("constant_pad_nd", [x, [1, 0], 2.0])
+    assert inputs["negative pad"][1] == [-1, -1]

@@ -26,8 +26,14 @@ _SIZES = frozenset({"size", "sizes", "shape"})
 _WRAPPED_AXES = Book.by_hand("wrapped-axes")
 #: Tensors of indices along an axis.
 INDICES = frozenset({"index", "indices", "target", "targets"})
-#: The state of a tensor with another dtype than the first one.
-MIXED = "of another type than the first tensor"
+#: The states of a list of axes by its length, two for more.
+_COUNTS = ("empty", "one axis", "several axes")
+#: Integers that select an algorithm.
+_CHOICES = frozenset(
+    {"reduction", "mode", "interpolation_mode", "padding_mode", "compute_mode", "normalization", "mask_type"}
+)
+#: The states of a tensor with another dtype than the first one.
+NARROWER, WIDER = "of lower precision than the first tensor", "of higher precision than the first tensor"
 #: The dtypes requested for results.
 _DTYPES = ("float16", "float32", "float64", "complex128")
 
@@ -44,6 +50,11 @@ def is_place(argument: FunctionValue) -> bool:
     return kind in ("int", "SymInt") and argument.name in _AXES | _PLACES | _STEPS
 
 
+def is_signed(argument: FunctionValue) -> bool:
+    """Whether the signs of an argument, of an integer or a list of them, are states of it."""
+    return argument.type.partition("[")[0].rstrip("?") in ("int", "SymInt") and argument.name not in _CHOICES
+
+
 def expected_states(spec: FunctionSpec, argument: FunctionValue) -> tuple[str, ...]:
     """The states of an argument that inputs should reach, including those that the operator rejects."""
     if argument.type == "bool":
@@ -51,30 +62,43 @@ def expected_states(spec: FunctionSpec, argument: FunctionValue) -> tuple[str, .
     states: tuple[str, ...] = ()
     if argument.type.endswith("?") and argument.type != "Generator?":
         states = "present", "absent"
-    if is_place(argument):
+    if is_signed(argument):
         states = *states, "negative", "not negative"
+    if argument.name in _AXES and "[" in argument.type:
+        states = *states, *_COUNTS
     if argument.name in INDICES and argument.type.startswith("Tensor"):
-        states = *states, "repeated", "not repeated"
+        states = *states, "repeated", "not repeated", "of 32 bits", "empty"
     tensors = [value.name for value in spec.arguments if value.name in spec.inputs and value.type == "Tensor"]
-    return (*states, MIXED) if argument.name in tensors[1:] else states
+    return (*states, NARROWER, WIDER) if argument.name in tensors[1:] else states
 
 
 def argument_states(spec: FunctionSpec, point: SamplePoint) -> Iterator[tuple[str, str]]:
     """The states of the arguments at a point, with the argument names."""
-    first = next((value.dtype for value in point.values if is_inexact(value)), None)
+    first = next((value.dtype.to_real().itemsize for value in point.values if is_inexact(value)), 0)
     for argument, value in zip(spec.arguments, point.values, strict=True):
         items = value if isinstance(value, list) else [value]
         if isinstance(value, (bool, str)):
             yield argument.name, str(value)
         elif argument.type.endswith("?"):
             yield argument.name, "absent" if value is None else "present"
-        if is_place(argument) and _integers(value):
+        if is_signed(argument) and _integers(value):
             yield argument.name, "negative" if any(item < 0 for item in items) else "not negative"
-        counts = [(item.numel(), item.unique().numel()) for item in items if is_index(item)]
-        if argument.name in INDICES and counts:
-            yield argument.name, "repeated" if any(all_ > different for all_, different in counts) else "not repeated"
-        if is_inexact(value) and value.dtype != first:
-            yield argument.name, MIXED
+        if argument.name in _AXES and isinstance(value, list):
+            yield argument.name, _COUNTS[min(len(value), 2)]
+        if argument.name in INDICES:
+            yield from ((argument.name, state) for item in items for state in _index_states(item))
+        if is_inexact(value) and (size := value.dtype.to_real().itemsize) != first:
+            yield argument.name, NARROWER if size < first else WIDER
+
+
+def _index_states(value: Any) -> Iterator[str]:
+    """The states of a tensor of indices."""
+    import torch
+
+    if is_index(value):
+        yield "repeated" if value.numel() > value.unique().numel() else "not repeated"
+    elif isinstance(value, torch.Tensor) and value.dtype in (torch.int32, torch.int64):
+        yield "of 32 bits" if value.numel() else "empty"
 
 
 def is_index(value: Any) -> bool:
@@ -151,6 +175,18 @@ def axes(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
         if "start" in names:
             before = {names.index("start"): -size - 2}
             yield replaced(point, before, "start before the first place", is_meant=True)
+
+
+def signs(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
+    """Points with other signs of integers that are not axes, such as a negative padding."""
+    for index, argument in enumerate(spec.arguments):
+        value = point.values[index]
+        if not is_signed(argument) or is_place(argument) or not _integers(value):
+            continue
+        for sign in (-1, 1):
+            made = [sign * (abs(item) or 1) for item in value] if isinstance(value, list) else sign * (abs(value) or 1)
+            if made != value:
+                yield replaced(point, {index: made}, f"{'negative' if sign < 0 else 'positive'} {argument.name}")
 
 
 def inferred(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:

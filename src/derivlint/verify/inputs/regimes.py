@@ -22,6 +22,7 @@ from derivlint.verify.inputs.arguments import (
     is_index,
     parameters,
     replaced,
+    signs,
     states,
     types,
 )
@@ -58,7 +59,7 @@ def regimes(
     # an operator that does not validate gets other values only, and flags that do not affect the presence of arguments
     if not is_raw(spec):
         kinds += [
-            axes(point, spec),
+            itertools.chain(axes(point, spec), signs(point, spec)),
             inferred(point, spec),
             types(point, spec),
             states(point, spec, words),
@@ -207,12 +208,13 @@ def _types(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
     first = next(iter(values), None)
     # targets are often labels
     is_loss = any(map(is_reduction, spec.arguments))
-    for index, value in values.items() if len(values) > 1 else ():
+    # of the last one first: most formulas take the type of the first one
+    for index, value in reversed(values.items()) if len(values) > 1 else ():
+        single = _each(value, lambda item: item.to(torch.float32))
+        yield replaced(point, {index: single}, f"single {index}", is_meant=True)
         integers = _each(value, lambda item: (item * 2).round().to(torch.int64))
         yield replaced(point, {index: integers}, f"integers {index}", is_meant=is_loss and index != first)
         yield replaced(point, {index: _each(value, lambda item: item > 0)}, f"booleans {index}")
-        single = _each(value, lambda item: item.to(torch.float32))
-        yield replaced(point, {index: single}, f"single {index}", is_meant=True)
         negative = {position: _each(item, lambda part: -part.abs()) for position, item in values.items()}
         yield replaced(point, {**negative, index: integers}, f"negative, integers {index}")
     for index, value in enumerate(point.values):
