@@ -79,6 +79,7 @@ def test_other_types_and_views_of_the_same_numbers() -> None:
     assert inputs["single 0"][0].dtype == torch.float32
     assert math.isnan(float(inputs["nan 1"][1].sum()))
     assert bool(inputs["nan 1"][0].isfinite().all())
+    assert float(inputs["far 1"][1].max() - inputs["far 1"][0].min()) > 1024
     assert inputs["negated"][0].is_neg()
     assert torch.equal(inputs["negated"][0], one)
     assert not inputs["stepped"][0].is_contiguous()

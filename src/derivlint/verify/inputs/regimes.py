@@ -26,6 +26,7 @@ from derivlint.verify.inputs.arguments import (
     states,
     types,
 )
+from derivlint.verify.inputs.domains import manifold_of
 from derivlint.verify.inputs.hardening import Change, is_number, is_raw, is_reduction, squared
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_inexact
@@ -34,6 +35,8 @@ from derivlint.verify.inputs.points import SamplePoint, is_inexact
 _DISTANCE = 0.25
 #: The fraction of elements replaced by bounds.
 _BOUND_SHARE = 0.6
+#: A distance of numbers that overflows as an exponent of e and of 2.
+_FAR = 1100.0
 #: The fraction of special elements.
 _SPECIAL = 0.34
 
@@ -64,7 +67,7 @@ def regimes(
             types(point, spec),
             states(point, spec, words),
             _indices(point, spec),
-            _not_finite(point, places, noise),
+            itertools.chain(_not_finite(point, places, noise), _far(point, spec, places, noise)),
             _types(point, spec),
             _numbers(point, spec),
             _views(point) if spec.operator not in Book.by_hand("follows-strides") else iter(()),
@@ -153,6 +156,16 @@ def _not_finite(point: SamplePoint, places: list[int], noise: Change) -> Iterato
                 # next to values for which most operators are finite
                 small = 0.2 + 0.6 * noise(value)
                 yield replaced(point, {place: small.masked_fill(chosen, number)}, f"{label} {place}, else small")
+
+
+def _far(point: SamplePoint, spec: FunctionSpec, places: list[int], noise: Change) -> Iterator[SamplePoint]:
+    """Numbers in one argument whose distance from others overflows as an exponent."""
+    if any(manifold_of(spec.operator, argument.name) for argument in spec.arguments):
+        # factors of matrices become too inaccurate
+        return
+    for place in places:
+        value = point.values[place]
+        yield replaced(point, {place: value + _FAR * (noise(value).real < _SPECIAL)}, f"far {place}")
 
 
 def _zeros(point: SamplePoint, places: list[int]) -> Iterator[SamplePoint]:
