@@ -69,6 +69,7 @@ def regimes(
             _indices(point, spec),
             itertools.chain(_not_finite(point, places, noise), _far(point, spec, places, noise)),
             _types(point, spec),
+            _singles(point),
             _numbers(point, spec),
             _views(point) if spec.operator not in Book.by_hand("follows-strides") else iter(()),
             _sizes(point),
@@ -213,18 +214,26 @@ def _indices(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
         yield replaced(point, {index: changed(lambda item: item[:0] if item.dim() else item)}, f"no {argument.name}")
 
 
+def _singles(point: SamplePoint) -> Iterator[SamplePoint]:
+    """Single precision mixed with double precision, the last tensor first: most formulas have the type of the first."""
+    import torch
+
+    values = {index: value for index, value in enumerate(point.values) if _is_real(value)}
+    for index, value in reversed(values.items()) if len(values) > 1 else ():
+        single = _each(value, lambda item: item.to(torch.float32))
+        yield replaced(point, {index: single}, f"single {index}", is_meant=True)
+
+
 def _types(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
-    """Integers and single precision mixed with double precision, in tensors and in lists."""
+    """Integers and booleans in one tensor, single precision in one of a list."""
     import torch
 
     values = {index: value for index, value in enumerate(point.values) if _is_real(value)}
     first = next(iter(values), None)
     # targets are often labels
     is_loss = any(map(is_reduction, spec.arguments))
-    # of the last one first: most formulas take the type of the first one
-    for index, value in reversed(values.items()) if len(values) > 1 else ():
-        single = _each(value, lambda item: item.to(torch.float32))
-        yield replaced(point, {index: single}, f"single {index}", is_meant=True)
+    # targets first, else the first one, so that a gradient alone is needed
+    for index, value in (reversed(values.items()) if is_loss else values.items()) if len(values) > 1 else ():
         integers = _each(value, lambda item: (item * 2).round().to(torch.int64))
         yield replaced(point, {index: integers}, f"integers {index}", is_meant=is_loss and index != first)
         yield replaced(point, {index: _each(value, lambda item: item > 0)}, f"booleans {index}")
