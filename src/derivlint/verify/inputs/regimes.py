@@ -26,7 +26,6 @@ from derivlint.verify.inputs.arguments import (
     states,
     types,
 )
-from derivlint.verify.inputs.domains import manifold_of
 from derivlint.verify.inputs.hardening import Change, is_number, is_raw, is_reduction, squared
 from derivlint.verify.inputs.layouts import is_plain
 from derivlint.verify.inputs.points import SamplePoint, is_inexact
@@ -67,7 +66,7 @@ def regimes(
             types(point, spec),
             states(point, spec, words),
             _indices(point, spec),
-            itertools.chain(_not_finite(point, places, noise), _far(point, spec, places, noise)),
+            itertools.chain(_not_finite(point, places, noise), _far(point, places, noise)),
             _types(point, spec),
             _singles(point),
             _numbers(point, spec),
@@ -159,14 +158,13 @@ def _not_finite(point: SamplePoint, places: list[int], noise: Change) -> Iterato
                 yield replaced(point, {place: small.masked_fill(chosen, number)}, f"{label} {place}, else small")
 
 
-def _far(point: SamplePoint, spec: FunctionSpec, places: list[int], noise: Change) -> Iterator[SamplePoint]:
-    """Numbers in one argument whose distance from others overflows as an exponent."""
-    if any(manifold_of(spec.operator, argument.name) for argument in spec.arguments):
-        # factors of matrices become too inaccurate
-        return
-    for place in places:
-        value = point.values[place]
-        yield replaced(point, {place: value + _FAR * (noise(value).real < _SPECIAL)}, f"far {place}")
+def _far(point: SamplePoint, places: list[int], noise: Change) -> Iterator[SamplePoint]:
+    """Vectors with numbers whose distance from others overflows as an exponent; matrices become too inaccurate."""
+    size = min((point.values[place].numel() for place in places), default=0)
+    vectors = {place: point.values[place].reshape(-1)[:size] for place in places if size}
+    for place, value in vectors.items():
+        moved = value + _FAR * (noise(value).real < _SPECIAL)
+        yield replaced(point, {**vectors, place: moved}, f"far {place}")
 
 
 def _zeros(point: SamplePoint, places: list[int]) -> Iterator[SamplePoint]:
