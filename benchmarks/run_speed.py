@@ -30,7 +30,7 @@ INLINE = """
 import sys
 from torch.utils.cpp_extension import load_inline
 folder, name, use_pch, program = sys.argv[1:]
-text = "".join(f'#include "{source}"\\n' for source in ("nodes_0.cpp", "python_nodes_0.cpp", "kernels_0.cpp"))
+text = "".join(f'#include "{source}"\\n' for source in ("python_nodes_0.cpp", "nodes_0.cpp", "kernels_0.cpp"))
 options = {"extra_cflags": ["-O0", "-std=c++20"], "extra_include_paths": [folder], "use_pch": use_pch == "1"}
 try:
     load_inline(name, text, extra_ldflags=["-Wl,--unresolved-symbols=ignore-all"], is_python_module=False, **options)

@@ -165,7 +165,7 @@ def folder(request: pytest.FixtureRequest, derivatives_path: Path, installed_nat
     place = cache.mkdir("derivlint-extensions") / "all"
     # a path that is the same in every run keeps the build valid
     source = SourceFile.from_bytes("derivatives.yaml", derivatives_path.read_bytes())
-    write_files(place, emission(build_model(source, installed_natives), None, "derivlint_tests", shards=4).files)
+    write_files(place, emission(build_model(source, installed_natives), None, "derivlint_tests").files)
     build(place)
     return place
 

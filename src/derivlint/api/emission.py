@@ -108,7 +108,7 @@ class CppOptions(Struct, frozen=True):
     Attributes:
         in_tree: whether the code is for a build of PyTorch, not for an extension.
         namespace: the namespace of the nodes, or None for the default.
-        shards: the number of files for nodes, and for kernels.
+        shards: the maximum number of shards, each with the nodes and the kernels of some entries.
         bindings: whether to emit Python bindings of nodes.
         helpers: a FunctionsManual.cpp for functions that PyTorch's library does not export.
         key: the autograd key of all kernels, or None for a kernel under each key with formulas.

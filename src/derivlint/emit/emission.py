@@ -109,7 +109,7 @@ def emission(
         operators: names as :func:`derivlint.emit.selection.is_selected` takes them; None for all.
         namespace: the namespace of the node classes.
         mode: the purpose of the files.
-        shards: the number of files for kernels and of files for nodes.
+        shards: the number of files for kernels in a PyTorch build, and the maximum for an extension.
         helpers: the user's own helpers.
         left_out: operators that must not be overridden, by full name, with the reason.
         python_bindings: whether to expose the node classes and saved variables to Python, ``grad_fn._saved_self``.

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import PurePath
+from zlib import crc32
 
 from derivlint.emit import python_bindings as python
 from derivlint.emit.inplace_or_view import InplaceOrViewKernel, inplace_or_view_source
@@ -12,14 +15,12 @@ from derivlint.emit.nodes import NodeClass, nodes_header, nodes_source
 from derivlint.emit.own_operators import HEADER as OPERATORS
 from derivlint.emit.own_operators import operators_header
 from derivlint.emit.release import Release, known_number, release_of
-from derivlint.emit.template import fill, load, quoted, split_at_most
+from derivlint.emit.template import fill, load, quoted
 from derivlint.emit.view_funcs import view_func, view_funcs_header, view_funcs_source
-from derivlint.schema import NativeFunction
+from derivlint.schema import NativeFunction, OperatorName
 
-#: The default number of kernels and nodes in a file, which take about as long to compile as PyTorch's headers.
-KERNELS_PER_SHARD = 120
-NODES_PER_SHARD = 240
-BINDINGS_PER_SHARD = 800
+#: The default number of kernels in a shard, on average.
+KERNELS_PER_SHARD = 90
 HEADER = "nodes.h"
 VIEWS = "views.h"
 TRACKING = "inplace_or_view"
@@ -41,11 +42,13 @@ def extension_files(
 ) -> dict[str, str]:
     """Emit nodes, kernels and, on request, the Python bindings of the nodes.
 
+    All code from one entry is in the files of one shard, which are compiled together.
+
     Args:
         classes: the node classes.
         kernels: the kernels.
         namespace: the namespace of the node classes.
-        shards: the number of files for kernels and of files for nodes.
+        shards: the maximum number of shards.
         bindings_of: the name of the YAML file, for bindings of Python; None without them.
         version: the only version of PyTorch with which they compile; None for any.
         own: custom operators that formulas may call.
@@ -62,19 +65,26 @@ def extension_files(
     if views:
         files |= _view_files(views, namespace, release_of(version))
     files[HEADER] = nodes_header(classes, namespace, guard=guard)
-    groups = split_at_most(classes, shards or -(-len(classes) // NODES_PER_SHARD)) if classes or not shipped else []
-    for index, part in enumerate(groups):
-        name = f"nodes_{index}.cpp"
-        files[name] = nodes_source(part, namespace, header=HEADER)
-    for index, group in enumerate(split_at_most(kernels, shards or -(-len(kernels) // KERNELS_PER_SHARD))):
-        name = f"kernels_{index}.cpp"
-        files[name] = kernels_source(group, namespace, nodes_header=HEADER, shipped=shipped)
-    if bindings_of is not None and classes:
-        for index, part in enumerate(split_at_most(classes, -(-len(classes) // BINDINGS_PER_SHARD))):
-            name = f"{python.EXTENSION_STEM}_{index}.cpp"
+    count = shards or -(-len(kernels) // KERNELS_PER_SHARD)
+    nodes_of: defaultdict[int, list[NodeClass]] = defaultdict(list)
+    for node_class in classes:
+        nodes_of[_shard(node_class.info.origin.func.name, count)].append(node_class)
+    for index, part in nodes_of.items():
+        files[f"nodes_{index}.cpp"] = nodes_source(part, namespace, header=HEADER)
+        if bindings_of is not None:
             source = python.nodes_source(part, namespace, file=bindings_of, header=HEADER)
-            files[name] = classes[0].release.spelled(source)
+            files[f"{python.EXTENSION_STEM}_{index}.cpp"] = part[0].release.spelled(source)
+    kernels_of: defaultdict[int, list[Kernel]] = defaultdict(list)
+    for kernel in kernels:
+        kernels_of[_shard(kernel.entry, count)].append(kernel)
+    for index, group in (kernels_of or {0: []}).items():
+        files[f"kernels_{index}.cpp"] = kernels_source(group, namespace, nodes_header=HEADER, shipped=shipped)
     return files
+
+
+def _shard(entry: OperatorName, count: int) -> int:
+    """The shard of an entry, which does not depend on other entries."""
+    return crc32(str(entry).encode()) % count
 
 
 def _view_files(kernels: Sequence[InplaceOrViewKernel], namespace: str, release: Release) -> dict[str, str]:
@@ -106,7 +116,11 @@ def build_files(
         authors: the author's sources, by their paths from the folder of the files.
     """
     project = target_name(namespace)
-    sources = sorted(name for name in files if name.endswith(".cpp"))
+    # nodes precede the names that kernels import
+    sources = sorted(
+        (name for name in files if name.endswith(".cpp")), key=lambda name: (not name.startswith("nodes_"), name)
+    )
+    together = [(name, name.replace("nodes", "kernels")) for name in sources if name.startswith("nodes_")]
     bindings = "\n".join(name for name in sources if python.is_binding(name))
     listed = (quoted(path).replace("$", "\\$") if _NOT_BARE.search(path) else path for path in authors)
     listing = fill(
@@ -116,6 +130,10 @@ def build_files(
         release_check=_guarded("release_check.cmake", version, found="${Torch_VERSION}"),
         standard=release.standard.removeprefix("c++"),
         sources="\n".join([*(name for name in sources if not python.is_binding(name)), *listed]),
+        units="\n".join(
+            f"set_source_files_properties({nodes} {kernels} PROPERTIES UNITY_GROUP {PurePath(nodes).stem})"
+            for nodes, kernels in together
+        ),
         python_bindings=python.cmake_targets(project, bindings) if bindings else "",
     )
     return {"loader.cpp": load("loader.cpp") + "\n", "CMakeLists.txt": listing.rstrip("\n") + "\n"}

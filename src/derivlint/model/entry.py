@@ -548,3 +548,8 @@ class DifferentiabilityInfo(Struct):
     def has_derivatives(self) -> bool:
         """Whether any argument has a backward formula."""
         return bool(self.args_with_derivatives)
+
+    @property
+    def origin(self) -> DifferentiabilityInfo:
+        """The info of the entry that holds the formulas: this one, unless it is derived from another."""
+        return self if self.made_of is None else self.made_of.origin

@@ -59,8 +59,6 @@ FIRST_INCLUDED = "helpers"
 LOADER = "loader.cpp"
 #: The cache folders of precompiled headers, and of object files shared by extensions.
 HEADERS, SHARED_OBJECTS = "headers", "objects"
-#: The total size in bytes below which sources are merged into one unit, since their headers take longer to compile.
-MAX_MERGED_BYTES = 64_000
 #: As in PyTorch's build: unexported symbols of headers belong to the library that compiles them.
 FLAGS = ("-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-fdiagnostics-color=never")
 #: The heap size in kilobytes from which g++ collects garbage: below it, collection takes a tenth of the time and frees
@@ -73,11 +71,10 @@ _WARN_UNDEFINED = "-Wl,--warn-unresolved-symbols"
 
 #: The names of build results; other files are never removed.
 _BUILT = re.compile(r"(?P<stem>.+)-[0-9a-f]{20}\.(?:o|so|S|d|cpp)")
-#: The sources of small extensions that are merged into one unit, in an order without name conflicts.
-MERGED = ("nodes_0.cpp", "python_nodes_0.cpp", "kernels_0.cpp")
-_EMITTED = re.compile(r"(?:nodes|python_nodes|kernels)_\d+\.cpp")
+#: The emitted sources of a shard.
+_EMITTED = re.compile(r"(?:nodes|python_nodes|kernels)_(\d+)\.cpp")
 #: The declaration of a class in the header of nodes.
-_CLASS = re.compile(rb"^struct NODE_CLASS (\w+) .*?^};\n", re.MULTILINE | re.DOTALL)
+_CLASS = re.compile(rb"^struct NODE_CLASS (\w+) .*?^};\n+", re.MULTILINE | re.DOTALL)
 _WORD = re.compile(rb"\w+")
 #: The precompiled beginning of emitted sources.
 EMITTED = "".join(
@@ -395,19 +392,17 @@ class _Builder:
         return [*FLAGS, f"-std={release_of(self._manifest.torch).standard}", self._optimize, *self._heap_options]
 
     def _objects(self) -> list[Unit]:
-        """Return the units; small emitted sources are merged into one (``MAX_MERGED_BYTES``)."""
-        texts = {name: _read(self._folder / name) for name in self._sources}
-        merged = [name for name in MERGED if name in texts]
-        emitted = {name for name in texts if _EMITTED.fullmatch(name)}
-        if self._header is None or {*merged} != emitted or sum(len(texts[name]) for name in merged) > MAX_MERGED_BYTES:
-            merged = []
-        groups = [merged] if merged else []
-        groups += [[name] for name in self._sources if name not in merged]
+        """Return the units; the sources of a shard are one."""
+        groups: dict[str, list[str]] = {}
+        # Python's headers come first, and the names that kernels import last
+        for name in sorted(self._sources, reverse=True):
+            match = _EMITTED.fullmatch(name)
+            groups.setdefault(name if match is None else match[1], []).append(name)
         common = self._common()
         headers = {name: _read(self._folder / name) for name in self._manifest.files if name.endswith(".h")}
         units = []
-        for names in groups:
-            text = b"\n".join(texts[name] for name in names)
+        for names in groups.values():
+            text = b"\n".join(_read(self._folder / name) for name in names)
             has_python = any(map(is_binding, names)) or self._is_preceded(names)
             of_python = [self._python.version, *map(str, self._python.includes)] if has_python else []
             digest = _digest([*common, *of_python, *_read_headers(headers, names, text), text])

@@ -49,6 +49,7 @@ class Kernel(Struct, frozen=True):
         name: the name of the C++ function; empty for PyTorch's generic kernel.
         text: its definition, with marks around text from the YAML; empty for the generic kernel.
         registration: the statement that registers it, in a ``TORCH_LIBRARY_IMPL`` with ``m``.
+        entry: the function of its entry; its own if no entry applies.
         line: the line of its entry, or None if no entry applies.
         node: the class of the node that it creates, or None if that is PyTorch's ``NotImplemented`` or none.
         path: the YAML file.
@@ -60,6 +61,7 @@ class Kernel(Struct, frozen=True):
     name: str
     text: str
     registration: str
+    entry: OperatorName
     line: int | None
     node: str | None
     path: str
@@ -184,6 +186,7 @@ def _without_entry(
         "",
         "",
         registration,
+        function.name,
         None,
         None,
         yaml_name(model.source.path),
@@ -209,6 +212,7 @@ def _kernel(subject: Subject) -> Kernel:
         subject.name,
         text,
         f'm.impl("{function.name}", TORCH_FN({subject.name}));',
+        subject.info.origin.func.name,
         subject.line,
         subject.node if subject.requires_derivative and not subject.is_out else None,
         subject.path,
