@@ -51,7 +51,7 @@ def emit() -> None:
     help="Emit a library for an installed PyTorch (extension) or files of its build.",
 )
 @click.option("--namespace", metavar="NAME", help="Put the nodes into this namespace. [default: derivlint_generated]")
-@click.option("--shards", type=click.IntRange(min=1), help="Divide nodes and kernels into at most this many files each.")
+@click.option("--shards", type=click.IntRange(min=1), help="Put nodes and kernels into at most this many files each.")
 @click.option(
     "--no-python-bindings", is_flag=True, help="Omit Python attributes of nodes, such as grad_fn._saved_self."
 )
