@@ -216,4 +216,4 @@ def test_signs_of_integers() -> None:
     """A padding may be negative."""
     x = torch.rand(3, dtype=torch.float64)
     inputs = made("constant_pad_nd", [x, [1, 0], 2.0])
-    assert inputs["negative pad"][1] == [-1, -1]
+    assert inputs["pad is [-1, -1]"][1] == [-1, -1]

@@ -186,7 +186,7 @@ def signs(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
         for sign in (-1, 1):
             made = [sign * (abs(item) or 1) for item in value] if isinstance(value, list) else sign * (abs(value) or 1)
             if made != value:
-                yield replaced(point, {index: made}, f"{'negative' if sign < 0 else 'positive'} {argument.name}")
+                yield replaced(point, {index: made}, f"{argument.name} is {made}")
 
 
 def inferred(point: SamplePoint, spec: FunctionSpec) -> Iterator[SamplePoint]:
