@@ -114,7 +114,12 @@ class ArgumentMismatch(Struct, frozen=True):
             return False
         if self.kind is MismatchKind.OTHER_ARGUMENT or _is_converted(self.formula, self.arguments[0]):
             return True
-        return self.kind in _NAMED and any(part in self.call.name for part in (BACKWARD, JVP))
+        return self.kind in _NAMED and _is_of_derivatives(self.call)
+
+
+def _is_of_derivatives(call: CallFacts) -> bool:
+    """Whether a call is of a function for gradients or tangents, judging by its name."""
+    return BACKWARD in call.name or JVP in call.name
 
 
 def variable_of(node: Expr) -> str | None:
@@ -240,7 +245,7 @@ def _is_no_gradient(node: Expr) -> bool:
 def _repeated(formula: TypedFormula, call: CallFacts) -> ArgumentMismatch | None:
     """A tensor that is passed to a helper for the parameter with its name and for another one."""
     function = formula.written.entry.function
-    if function is None or not any(part in call.name for part in (BACKWARD, JVP)):
+    if function is None or not _is_of_derivatives(call):
         return None
     tensor_names = {*function.tensor_arguments, *[output.name for output in function.outputs]}
     suffix = "" if formula.is_backward else PRIMAL
@@ -341,7 +346,7 @@ def _misplaced_values(formula: TypedFormula, call: CallFacts) -> ArgumentMismatc
             arguments = (argument, passed[target][0])
             return ArgumentMismatch(MismatchKind.SWAPPED, formula, call, arguments, (name, target))
         if target in plain_names and target not in passed:
-            if (name in own or any(part in call.name for part in (BACKWARD, JVP))) and not formula.variables & {target}:
+            if (name in own or _is_of_derivatives(call)) and not formula.variables & {target}:
                 return ArgumentMismatch(MismatchKind.OTHER_ARGUMENT, formula, call, (argument,), (name, target))
         elif BACKWARD in call.name and target not in plain_names and name not in own and name in places:
             # the parameter with the variable's name is passed a number, too
@@ -399,7 +404,7 @@ def _is_converted(formula: TypedFormula, argument: CallArgument) -> bool:
     if argument.parameter is None or not isinstance(argument.node, Name):
         return False
     type, declared = formula.type_of(argument.node), argument.parameter.type.unreferenced
-    return (type is BOOL and declared in {*NUMBERS, *LISTS}) or (type in NUMBERS and declared is BOOL)
+    return (type is BOOL and declared in TAKING_FLAGS) or (type in NUMBERS and declared is BOOL)
 
 
 #: The last words of parameters for properties of a tensor.
@@ -456,8 +461,8 @@ def mixed_properties(interpretation: Interpretation) -> Iterator[ArgumentMismatc
 
 INTEGERS = types("int64_t SymInt")
 NUMBERS = INTEGERS | {DOUBLE}
-#: Lists that a number converts to.
-LISTS = types("ArrayRef<int64_t> ArrayRef<SymInt>")
+#: Numbers, and lists that one converts to.
+TAKING_FLAGS = NUMBERS | types("ArrayRef<int64_t> ArrayRef<SymInt>")
 #: Parameters for indices.
 INDEX = ("index", "indices", "pivots", "LU_pivots")
 #: Parameters for indices or masks.
@@ -480,7 +485,7 @@ def output_mismatches(interpretation: Interpretation) -> Iterator[ArgumentMismat
             if argument.parameter is not None and (name := _output(argument.node, positions)) is not None
         ]
         mismatch = _not_discrete(function, passed, positions)
-        if mismatch is None and not call.function.operators and any(part in call.name for part in (BACKWARD, JVP)):
+        if mismatch is None and not call.function.operators and _is_of_derivatives(call):
             mismatch = _repeated_outputs(passed) or _disordered_outputs(call, passed)
         if mismatch is not None:
             kind, arguments, names = mismatch
