@@ -17,7 +17,6 @@ from msgspec import Struct, json
 
 from derivlint.operators.records import Release, read_records, releases_in
 from derivlint.operators.topics import COMPLEX, DECOMPOSED, ENTRY
-from derivlint.schema.syntax.names import FOREACH_PREFIX
 from derivlint.source.lazy import cached_property
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ class Book:
         Kernels of in-place and foreach functions do not look at PyTorch's list, which has ``conj_physical_`` itself;
         ``_foreach_sin`` applies ``sin``.
         """
-        names = {function.name.base.removeprefix(FOREACH_PREFIX), function.name.name_without_overload}
+        names = {function.name.element_base, function.name.name_without_overload}
         return function.is_of_pytorch and not names.isdisjoint(self.complex)
 
     def takes_complex(self, function: NativeFunction) -> bool:
