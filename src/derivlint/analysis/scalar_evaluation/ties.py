@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import product
 
 from msgspec import Struct
 
@@ -66,25 +65,21 @@ def wrong_shares(
         arguments = {**plain, **dict.fromkeys(signature.inputs, TIE), **({nan: math.nan} if nan is not None else {})}
         outputs = dict.fromkeys(signature.outputs, TIE)
         numbers = tuple(name for name in signature.inputs if name != nan)
-        for (group, add_up), names in product(
-            ((backward, _backward_total), (forward, _forward_total)), dict.fromkeys((signature.inputs, numbers))
-        ):
+        for group, shares_of in ((backward, _backward_shares), (forward, _forward_shares)):
             try:
-                total = add_up(group, signature, arguments, outputs, names)
+                shares = shares_of(group, signature, arguments, outputs)
             except UnknownValueError:
                 continue
-            if differ(1.0, total):
-                yield WrongShares(tuple(check.formula for check in group), names, nan, total)
-                return
+            for names in (signature.inputs, numbers):
+                total = sum(shares[name] for name in names)
+                if differ(1.0, total):
+                    yield WrongShares(tuple(check.formula for check in group), names, nan, total)
+                    return
 
 
-def _backward_total(
-    checks: list[FormulaCheck],
-    signature: EvaluationSignature,
-    arguments: dict[str, Value],
-    outputs: dict[str, Value],
-    names: tuple[str, ...],
-) -> Value:
+def _backward_shares(
+    checks: list[FormulaCheck], signature: EvaluationSignature, arguments: dict[str, Value], outputs: dict[str, Value]
+) -> dict[str, Value]:
     environment, opposite = (
         signature.backward(arguments, outputs, dict.fromkeys(signature.differentiable, factor))
         for factor in (1.0, -2.0)
@@ -94,23 +89,21 @@ def _backward_total(
     )
     if shares.keys() != set(signature.inputs) or None in shares.values():
         raise UnknownValueError
-    return sum(shares[name] for name in names)
+    return shares
 
 
-def _forward_total(
-    checks: list[FormulaCheck],
-    signature: EvaluationSignature,
-    arguments: dict[str, Value],
-    outputs: dict[str, Value],
-    names: tuple[str, ...],
-) -> Value:
+def _forward_shares(
+    checks: list[FormulaCheck], signature: EvaluationSignature, arguments: dict[str, Value], outputs: dict[str, Value]
+) -> dict[str, Value]:
     if len(checks) != 1:
         raise UnknownValueError
     constant = dict.fromkeys(signature.inputs, 0.0)
-    environment, opposite = (
-        signature.forward(arguments, outputs, {**constant, **dict.fromkeys(names, factor)}) for factor in (1.0, -2.0)
-    )
-    total = linear_value(checks[0], environment, opposite)[0]
-    if total is None:
+    shares = {}
+    for name in signature.inputs:
+        environment, opposite = (
+            signature.forward(arguments, outputs, {**constant, name: factor}) for factor in (1.0, -2.0)
+        )
+        shares[name] = linear_value(checks[0], environment, opposite)[0]
+    if None in shares.values():
         raise UnknownValueError
-    return total
+    return shares
