@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import PurePath
+from typing import TypeVar
 from zlib import crc32
 
 from derivlint.emit import python_bindings as python
@@ -18,6 +19,8 @@ from derivlint.emit.release import Release, known_number, release_of
 from derivlint.emit.template import fill, load, quoted
 from derivlint.emit.view_funcs import view_func, view_funcs_header, view_funcs_source
 from derivlint.schema import NativeFunction, OperatorName
+
+_Item = TypeVar("_Item")
 
 #: The default number of kernels in a shard, on average.
 KERNELS_PER_SHARD = 90
@@ -65,26 +68,24 @@ def extension_files(
     if views:
         files |= _view_files(views, namespace, release_of(version))
     files[HEADER] = nodes_header(classes, namespace, guard=guard)
-    count = shards or -(-len(kernels) // KERNELS_PER_SHARD)
-    nodes_of: defaultdict[int, list[NodeClass]] = defaultdict(list)
-    for node_class in classes:
-        nodes_of[_shard(node_class.info.origin.func.name, count)].append(node_class)
-    for index, part in nodes_of.items():
+    count = shards or max(1, -(-len(kernels) // KERNELS_PER_SHARD))
+    for index, part in _sharded(classes, lambda node_class: node_class.info.origin.func.name, count).items():
         files[f"nodes_{index}.cpp"] = nodes_source(part, namespace, header=HEADER)
         if bindings_of is not None:
             source = python.nodes_source(part, namespace, file=bindings_of, header=HEADER)
             files[f"{python.EXTENSION_STEM}_{index}.cpp"] = part[0].release.spelled(source)
-    kernels_of: defaultdict[int, list[Kernel]] = defaultdict(list)
-    for kernel in kernels:
-        kernels_of[_shard(kernel.entry, count)].append(kernel)
-    for index, group in (kernels_of or {0: []}).items():
+    kernels_of: dict[int, list[Kernel]] = _sharded(kernels, lambda kernel: kernel.entry, count) or {0: []}
+    for index, group in kernels_of.items():
         files[f"kernels_{index}.cpp"] = kernels_source(group, namespace, nodes_header=HEADER, shipped=shipped)
     return files
 
 
-def _shard(entry: OperatorName, count: int) -> int:
-    """The shard of an entry, which does not depend on other entries."""
-    return crc32(str(entry).encode()) % count
+def _sharded(items: Sequence[_Item], entry_of: Callable[[_Item], OperatorName], count: int) -> dict[int, list[_Item]]:
+    """The items of each shard by its number; the shard of an entry does not depend on other entries."""
+    parts: defaultdict[int, list[_Item]] = defaultdict(list)
+    for item in items:
+        parts[crc32(str(entry_of(item)).encode()) % count].append(item)
+    return parts
 
 
 def _view_files(kernels: Sequence[InplaceOrViewKernel], namespace: str, release: Release) -> dict[str, str]:
