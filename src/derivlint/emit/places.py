@@ -112,10 +112,10 @@ def marked(expression: str, start: int | None) -> str:
         expression: the C++.
         start: the offset of its scalar in the YAML, or None if it is not from there.
     """
-    if re.search("[\x01-\x03]|//", expression):
+    if any(mark in expression for mark in ("\x01", "\x02", "\x03", "//")):
         # not code: torchgen rejects formulas with comments
         return expression
-    expression = re.sub(r"\s*\n\s*", " ", expression.strip())
+    expression = " ".join(filter(None, map(str.strip, expression.split("\n"))))
     if start is None:
         return expression
     return f"\x01{start}\x02{expression}\x03"
@@ -219,8 +219,8 @@ class Places:
         for match in _MARKED.finditer(text):
             done += text[end : match.start()].rstrip(" ")
             line_start = text.rfind("\n", 0, match.start()) + 1
-            indent = re.match(r"[ \t]*", text[line_start:])
-            space = indent[0] if indent is not None else ""
+            before = text[line_start : match.start()]
+            space = before[: len(before) - len(before.lstrip(" \t"))]
             line = self._model.source.position(int(match[1])).line
             done += f"\n#line {line} {quoted(self._source)}\n{space}{match[2]}\n"
             done += f"#line {done.count(chr(10)) + 2} {quoted(name)}\n{space}"
