@@ -42,8 +42,8 @@ def results(classes: set[type[Any]]) -> Iterator[tuple[str, Any, list[str]]]:
     for name in TESTED:
         SHOWN.clear()
         torch.manual_seed(1)
-        found = attempt(SNIPPETS[name], torch)
-        yield name, found, sorted({node.name() for node in SHOWN if type(node) in classes})
+        outcome = attempt(SNIPPETS[name], torch)
+        yield name, outcome, sorted({node.name() for node in SHOWN if type(node) in classes})
 
 
 def main(*places: str) -> None:
@@ -55,7 +55,7 @@ def main(*places: str) -> None:
     classes: set[type[Any]] = set()
     for folder, build_folder in zip(places[::2], places[1::2], strict=True):
         classes |= load_with_classes(folder, build_folder)[1]
-    print(json.dumps({name: [found, ours] for name, found, ours in results(classes)}))
+    print(json.dumps({name: [outcome, ours] for name, outcome, ours in results(classes)}))
 
 
 if __name__ == "__main__":

@@ -25,14 +25,14 @@ def main(folder: str | None = None, build_folder: str | None = None) -> None:
     if folder is not None and build_folder is not None:
         extension, classes = load_with_classes(folder, build_folder)
         assert extension.without_bindings == ""
-        nodes = {each.__name__: each for each in classes}
+        nodes = {node_class.__name__: node_class for node_class in classes}
         assert set(filter(None, extension.operators.values())) <= nodes.keys()
         assert vars(torch._C._functions) == stock
     torch.manual_seed(1)
-    found: dict[str, Any] = {name: recorded(torch, run, nodes) for name, run in cases(torch).items()}
-    found = {name: shown for name, shown in found.items() if shown is not None}
-    found |= {check.__name__: check(torch) for check in (raw_hooks, raw_outlives_node, symbolic, refusals)}
-    print(json.dumps(found))
+    records: dict[str, Any] = {name: recorded(torch, run, nodes) for name, run in cases(torch).items()}
+    records = {name: shown for name, shown in records.items() if shown is not None}
+    records |= {check.__name__: check(torch) for check in (raw_hooks, raw_outlives_node, symbolic, refusals)}
+    print(json.dumps(records))
 
 
 def cases(torch: Any) -> dict[str, Callable[[], Any]]:
