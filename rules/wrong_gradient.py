@@ -139,6 +139,28 @@ INVALID = (
         message='the gradient of "self[0][0][0][0]" is 1.03 at dim = -2; the formula gives -0.801',
         help="computed with small tensors of distinct elements",
     ),
+    # a lambda for the items of a list
+    Invalid(
+        """\
+- name: roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
+  self: "grad.roll_symint(fmap(reverse_list_symint(shifts), [](c10::SymInt i){return -i;}), dims)"
+""",
+        at="2:10-98",
+        message=(
+            'the gradient of "self[0][0][0]" is 0.205 at shifts = {-1, 4}, dims = {-1, 0}; the formula gives -0.146'
+        ),
+        help="computed with small tensors of distinct elements",
+    ),
+    # the gradients of a list of outputs
+    Invalid(
+        """\
+- name: unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
+  self: unbind_backward(grads, dim).flip({dim})
+""",
+        at="2:9-48",
+        message='the gradient of "self[0][0][0]" is -0.801 at dim = 1; the formula gives -0.574',
+        help="computed with small tensors of distinct elements",
+    ),
     # an index is a tensor of integers
     Invalid(
         """\

@@ -90,6 +90,20 @@ INVALID = (
         ),
         help="computed with small tensors of distinct elements",
     ),
+    # the tangents are in the list
+    Invalid(
+        """\
+- name: stack(Tensor[] tensors, int dim=0) -> Tensor
+  tensors: stack_tensors_backward(grad, dim, to_args_scalartypes(tensors))
+  result: stack_jvp(tensors, dim).flip({dim})
+""",
+        at="3:11-46",
+        message=(
+            'the tangent of "result[0][0][0]" is 1.59 at tensors = {[2, 3], [2, 3], [2, 3], [2, 3], [2, 3]}, '
+            "dim = 1; the formula gives -1.26"
+        ),
+        help="computed with small tensors of distinct elements",
+    ),
     # padding has a zero tangent
     Invalid(
         """\

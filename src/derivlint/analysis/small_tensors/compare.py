@@ -113,7 +113,12 @@ def operator_of(differentiability: Differentiability) -> ReferenceOperator | Non
         # a saved value varies with the argument that it is computed from
         return None
     bound = bound_operator(function, implementation_named, STORAGE)
-    return None if bound is None else ReferenceOperator(*bound, FAILURES)
+    if bound is None:
+        return None
+    run, parameters = bound
+    if any(value.type.is_list_like for value in function.schema.returns):
+        return ReferenceOperator(lambda values: (run(values),), parameters, FAILURES)
+    return ReferenceOperator(run, parameters, FAILURES)
 
 
 def is_judged(differentiability: Differentiability, formula: TypedFormula) -> bool:

@@ -20,6 +20,7 @@ from derivlint.analysis.scalar_evaluation.values import (
     MetadataToken,
     UnknownValueError,
     cast,
+    real_only,
     scalar_type,
 )
 from derivlint.analysis.scalar_evaluation.vocabulary import BINARY as BINARY_OF_ELEMENTS
@@ -159,7 +160,7 @@ PRIMITIVES: dict[str, Primitive] = {
 def is_lifted(name: str) -> bool:
     """Whether an operator is elementwise, so that its result has the broadcast sizes."""
     sizes = written_sizes().get(name)
-    if sizes is None or name in TABLE:
+    if sizes is None or name in TABLE or name in _MIXING:
         return False
     if name not in OF_ELEMENTS and definitions().get(name) is None:
         return False
@@ -179,6 +180,8 @@ def is_elementwise(name: str) -> bool:
     return name not in definition.called and all(map(is_elementwise, definition.called))
 
 
+#: The operators outside the table that preserve sizes and mix elements.
+_MIXING = frozenset({"_fft_c2c"})
 #: The primitives that depend on sizes.
 _OF_SEVERAL = frozenset(
     {
@@ -262,6 +265,7 @@ METADATA: Mapping[str, Callable[[Value], Value]] = {
     **{name: _sized(METHODS[name]) for name in ("is_complex", "isComplex", "is_cuda", "is_xpu", "is_sparse", "is_cpu")},
     **dict.fromkeys(("scalar_type", "dtype", "options"), type_of),
     **dict.fromkeys(("device", "layout", "strides", "sym_strides", "suggest_memory_format"), lambda _: OPAQUE),
+    **dict.fromkeys(("toDouble", "toFloat"), real_only),
     "zeros": lambda value: filled(sizes_of(value), 0.0),
     "back": lambda value: value[-1],
 }

@@ -21,7 +21,7 @@ from derivlint.analysis.small_tensors.domain import (
 )
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, count_of, filled, number_of, sizes_of
 from derivlint.analysis.typed import TypedFormula
-from derivlint.formula import Expr
+from derivlint.formula import Expr, Lambda
 from derivlint.operators.reference.evaluators import Evaluator
 from derivlint.operators.shapes import size_functions as sizes_by
 
@@ -75,6 +75,9 @@ class _TensorCompiler(ElementCompiler):
         if name in ("size", "sym_size"):
             owner, *dims = [self.of(argument.node) for argument in call.arguments]
             return lambda values: sizes_by.size(sizes_of(owner(values)), *[dim(values) for dim in dims])
+        if name == "new_zeros" and len(call.arguments) > 1:
+            sizes = self.of(call.arguments[1].node)
+            return lambda values: filled(sizes(values), 0.0)
         return super().method(call, name)
 
     def plain_function(self, call: CallFacts, name: str) -> Evaluator | None:
@@ -88,9 +91,17 @@ class _TensorCompiler(ElementCompiler):
             return arguments[0]
         if name == "scalar_tensor":
             return lambda values: filled((), float(number_of(arguments[0](values))))
+        if name == "fmap" and len(arguments) == 2 and isinstance(function := call.arguments[1].node, Lambda):
+            return self._mapped(arguments[0], function)
         if name in ("double", "float"):
             return lambda values: float(_number(arguments[0](values)))
         return super().plain_function(call, name)
+
+    def _mapped(self, items: Evaluator, function: Lambda) -> Evaluator | None:
+        if function.body is None or len(function.params) != 1:
+            return None
+        parameter, body = function.params[0].name, self.of(function.body)
+        return lambda values: tuple(body({**values, parameter: item}) for item in items(values))
 
 
 def _several(count: Value, item: Value = None) -> Value:

@@ -37,7 +37,8 @@ def _wrapped(index: Value, size: int) -> Value:
         if type(index) is not int:
             raise SizesError
         raise PositionError(f"the index {index} is out of range for {size} elements")
-    return index % size
+    # where() makes an index and zeros of another dtype floating-point numbers
+    return int(index) % size
 
 
 def _index_of(value: Value) -> SmallTensor:
@@ -126,7 +127,7 @@ def _by_indices(sizes: Sizes, indices: Value) -> SmallTensor:
     return SmallTensor(result_sizes, positions)
 
 
-@operator("index", "_unsafe_index")
+@helper("index", "_unsafe_index")
 def index(self: Value, indices: Value) -> Value:
     """Elements at index tensors."""
     return _picked(tensor_of(self), _by_indices(self.sizes, indices))
@@ -138,6 +139,15 @@ def masked_select(self: Value, mask: Value) -> Value:
     flagged = broadcast_map(lambda item, flag: (item, flag), self, mask)
     selected = [item for item, flag in zip(flagged[0].items, flagged[1].items, strict=True) if flag]
     return SmallTensor(Sizes((len(selected),)), selected)
+
+
+@helper("_unique")
+def unique(self: Value, _sorted: Value = True, return_inverse: Value = False) -> Value:
+    """The distinct elements."""
+    if return_inverse:
+        raise SizesError
+    items = sorted(set(tensor_of(self).items))
+    return SmallTensor(Sizes((len(items),)), items), SmallTensor(Sizes((0,)), [])
 
 
 @helper()
@@ -268,6 +278,14 @@ def masked_scatter(self: Value, mask: Value, source: Value) -> Value:
     """Replace the elements where the mask is set by successive elements of a source."""
     rest = iter(tensor_of(source).items)
     return broadcast_map(lambda item, flag: next(rest) if flag else item, self, mask)
+
+
+@helper()
+def cummaxmin_backward(grad: Value, input: Value, indices: Value, dim: Value) -> Value:
+    """The sum of gradients over the elements that an extreme was read from."""
+    if tensor_of(grad).sizes != tensor_of(input).sizes:
+        raise SizesError
+    return scatter_add(filled(grad.sizes, 0.0), dim, indices, grad)
 
 
 @helper()

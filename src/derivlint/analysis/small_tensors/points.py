@@ -18,6 +18,7 @@ from derivlint.analysis.small_tensors.domain import FAILURES
 from derivlint.analysis.small_tensors.inputs import Values, seeds_like, small_arguments, variations
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, sizes_of
 from derivlint.analysis.typed import TypedFormula
+from derivlint.model.generated.gradients import GRAD, GRADS
 from derivlint.schema import NativeFunction
 from derivlint.source.lazy import cached_property
 
@@ -163,7 +164,11 @@ def variables_of(formula: TypedFormula, point: TensorPoint) -> dict[str, Value]:
     """The variables of a formula at a point."""
     signature = point.signature
     if formula.is_backward:
-        return signature.backward(point.arguments, point.outputs, point.gradients)
+        variables = signature.backward(point.arguments, point.outputs, point.gradients)
+        if type(variables[GRAD]) is DualList:
+            # the gradients of a list of outputs
+            variables[GRADS] = variables[GRAD]
+        return variables
     names = [name for name in signature.inputs if point.arguments.get(name) is not None]
     tangents = {name: seeds_like(point.arguments[name], salt(name)) for name in names}
     variables = signature.forward(point.arguments, point.outputs, tangents)

@@ -36,7 +36,9 @@ class SmallTensor(Struct, frozen=True, eq=False):
     items: Sequence[Value]
 
     def __bool__(self) -> bool:
-        raise SizesError
+        if len(self.items) != 1:
+            raise SizesError
+        return bool(self.items[0])
 
 
 def tensor_of(value: Value) -> SmallTensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from derivlint.analysis.scalar_evaluation.values import conj
+from derivlint.analysis.scalar_evaluation.values import DualList, conj
 from derivlint.analysis.small_tensors.tensor import (
     SmallTensor,
     Value,
@@ -64,7 +64,7 @@ def expand(self: Value, size: Value, _implicit: Value = False) -> Value:
     return broadcast_to(tensor_of(self), sizes_by.expanded(self.sizes, size))
 
 
-@operator()
+@helper()
 def sum_to(self: Value, size: Value) -> Value:
     """Sum over broadcast dimensions."""
     sizes = sizes_by.sum_to(tensor_of(self).sizes, size)
@@ -95,6 +95,8 @@ operators(
 helpers(
     {
         "view_as reshape_as": lambda self, other: view(self, tuple(tensor_of(other).sizes)),
+        "copy": lambda self, src: broadcast_to(tensor_of(src), sizes_by.expanding(src.sizes, tensor_of(self).sizes)),
+        "reverse_list": lambda items: items[::-1],
     }
 )
 
@@ -269,6 +271,14 @@ def _triangle(tensor: SmallTensor, keeps: Callable[[int, int], bool]) -> SmallTe
 
 
 @operator()
+def channel_shuffle(self: Value, groups: Value) -> Value:
+    """Interleave groups of channels."""
+    batch, channels, *rest = tensor_of(self).sizes
+    parts = view(self, (batch, groups, channels // groups, *rest))
+    return view(transpose(parts, 1, 2), tuple(self.sizes))
+
+
+@operator()
 def pixel_shuffle(self: Value, upscale_factor: Value) -> Value:
     """Move channels to pixels."""
     *batch, channels, height, width = tensor_of(self).sizes
@@ -382,6 +392,30 @@ def as_strided_scatter(self: Value, src: Value, size: Value, stride: Value, stor
     return put_at(as_strided(linear_indices(tensor_of(self).sizes), size, stride, storage_offset), self, src)
 
 
+@helper()
+def as_strided_backward(
+    grad: Value, input_geometry: Value, size: Value, stride: Value, storage_offset: Value = None
+) -> Value:
+    """The sum over the elements of a view that share memory; the input is contiguous."""
+    sizes = tensor_of(input_geometry).sizes
+    return add_at(as_strided(linear_indices(sizes), size, stride, storage_offset), sizes, grad)
+
+
+@helper()
+def as_strided_scatter_backward(
+    grad: Value,
+    input_geometry: Value,
+    src_geometry: Value,
+    size: Value,
+    stride: Value,
+    storage_offset: Value = None,
+) -> Value:
+    """The gradient, zero where a view overwrote the input."""
+    if tensor_of(grad).sizes != tensor_of(input_geometry).sizes:
+        raise SizesError
+    return as_strided_scatter(grad, filled(tensor_of(src_geometry).sizes, 0.0), size, stride, storage_offset)
+
+
 @operator()
 def slice_inverse(
     self: Value, src: Value, dim: Value = 0, start: Value = None, end: Value = None, step: Value = 1
@@ -458,9 +492,40 @@ def cat_tensors_backward(grad: Value, sizes: Value, _dtypes: Value, dim: Value) 
     return split(grad, tuple(size[axis] for size in sizes), dim)
 
 
+def _tangents(tensors: Value) -> Value:
+    if type(tensors) is not DualList:
+        raise SizesError
+    return tensors.tangents
+
+
+def _parts(grads: Value) -> Value:
+    """The gradients of all parts.
+
+    Raises:
+        SizesError: there is a single gradient.
+    """
+    if type(grads) is not DualList:
+        raise SizesError
+    return grads
+
+
+@helper("split_backward", "split_with_sizes_backward")
+def split_backward(grads: Value, split_sizes: Value, dim: Value, sizes: Value, _options: Value) -> Value:
+    """Concatenate the gradients of parts."""
+    parts = sizes_by.split(Sizes(sizes), split_sizes, dim)
+    if tuple(part.sizes for part in _parts(grads)) != parts:
+        raise SizesError
+    return cat(grads, dim)
+
+
+@operator()
+def stack(tensors: Value, dim: Value = 0) -> Value:
+    """Join tensors along a new dimension."""
+    return cat(tuple(unsqueeze(tensor, dim) for tensor in tensors), dim)
+
+
 operators(
     {
-        "stack": lambda tensors, dim=0: cat(tuple(unsqueeze(tensor, dim) for tensor in tensors), dim),
         "split_with_sizes unsafe_split_with_sizes": lambda self, split_sizes, dim=0: split(self, split_sizes, dim),
     }
 )
@@ -469,5 +534,8 @@ operators(
 helpers(
     {
         "stack_tensors_backward": lambda grad, dim, _dtypes: unbind(grad, dim),
+        "unbind_backward": lambda grads, dim: stack(_parts(grads), dim),
+        "cat_jvp": lambda tensors, dim: cat(_tangents(tensors), dim),
+        "stack_jvp": lambda tensors, dim: stack(_tangents(tensors), dim),
     }
 )
