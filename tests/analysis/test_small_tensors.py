@@ -23,7 +23,7 @@ from derivlint.source import SourceFile
 #: Operators that PyTorch does not run on tensors of the CPU, or only sparse ones.
 NOT_RUN = frozenset({"_sparse_addmm", "_sparse_sparse_matmul", "_sparse_sum", "_mkldnn_reshape", "_grouped_mm"})
 #: So many formulas are compared: a ratchet.
-COMPARED = 310
+COMPARED = 580
 
 
 def tensor(value: Value) -> Any:
@@ -117,6 +117,76 @@ def entry(natives: NativeFunctions, *lines: str) -> Model:
             "tensors",
             (0, 0, 0),
         ),
+        (
+            (
+                "- name: split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
+                "  self: split_with_sizes_backward(grads, split_sizes, dim, self.sym_sizes(), self.options())"
+                ".flip({dim})",
+            ),
+            "self",
+            (0, 0, 0),
+        ),
+        (
+            (
+                "- name: as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride,"
+                " SymInt? storage_offset=None) -> Tensor",
+                "  src: grad.contiguous().as_strided_symint(size, stride)",
+            ),
+            "src",
+            (0, 0),
+        ),
+        (
+            (
+                "- name: cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+                "  self: cummaxmin_backward(grad.flip({dim}), self, indices, dim)",
+                "  output_differentiability: [True, False]",
+            ),
+            "self",
+            (0, 0, 0, 0),
+        ),
+        (
+            (
+                "- name: masked_select(Tensor self, Tensor mask) -> Tensor",
+                "  self: masked_select_backward(grad.flip({0}), self, mask)",
+            ),
+            "self",
+            (0, 0, 0),
+        ),
+        (
+            (
+                "- name: channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+                "  self: channel_shuffle_symint(grad, groups)",
+            ),
+            "self",
+            (0, 1, 0, 0),
+        ),
+        (
+            (
+                "- name: index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+                "  value: grad.index_select(dim, index).sum()",
+            ),
+            "value",
+            (),
+        ),
+        (
+            (
+                "- name: embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1,"
+                " bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+                "  weight: at::zeros_symint(weight.sym_sizes(), grad.options()).index_put({indices}, grad)",
+            ),
+            "weight",
+            (0, 0),
+        ),
+        # overwritten in place
+        (
+            (
+                "- name: relu_(Tensor(a!) self) -> Tensor(a!)",
+                "  self: threshold_backward(grad, result, 0)",
+                "  result: self_t.copy_(threshold_backward(original_self_t.flip({0}), result, 0))",
+            ),
+            "result",
+            (0, 0, 0),
+        ),
         # an element that is read twice has the sum of two gradients
         *(
             (
@@ -154,6 +224,13 @@ def test_what_only_several_elements_show(
         ("- name: cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "  self: mine(grad, dim)"),
         ("- name: exp(Tensor self) -> Tensor", "  self: mine(grad, result)"),
         ("- name: repeat(Tensor self, SymInt[] repeats) -> Tensor", "  self: mine(grad, self.sym_sizes(), repeats)"),
+        # frequencies scale the gradient by a convention
+        (
+            "- name: embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False,"
+            " bool sparse=False) -> Tensor",
+            "  weight: at::embedding_dense_backward_symint(grad, indices, weight.sym_size(0), padding_idx,"
+            " scale_grad_by_freq)",
+        ),
         # what is not linear is another fault
         ("- name: flip(Tensor self, int[] dims) -> Tensor", "  self: grad.flip(dims) * grad"),
         # right
@@ -249,7 +326,7 @@ def test_most_formulas_for_which_several_elements_matter_are_compared(
 
 def test_elementwise_operators_are_left_to_single_elements() -> None:
     assert [name for name in ("mul", "sin", "where", "softplus") if not is_elementwise(name)] == []
-    assert [name for name in ("sum", "mm", "cumsum", "var_backward", "tril", "no_such") if is_elementwise(name)] == []
+    assert [name for name in ("sum", "mm", "cumsum", "tril", "_fft_c2c", "no_such") if is_elementwise(name)] == []
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from derivlint.formula.vocabulary import words
 from derivlint.operators.shapes.size_cases import size_cases
 from derivlint.operators.shapes.size_values import OPAQUE, UNKNOWN, Sizes, Value
-from derivlint.operators.shapes.sizes import FAILURES, SizeFunction, sizes_named
+from derivlint.operators.shapes.sizes import FAILURES, SizeFunction, sizes_named, unsized
 from derivlint.schema import Argument, NativeFunction
 from derivlint.source.lazy import memoized
 
@@ -59,6 +59,13 @@ def size_function(function: NativeFunction) -> SizeFunction | None:
 def legal_cases(function: NativeFunction) -> tuple[tuple[Values, Value], ...]:
     """The cases that an operator accepts, with the sizes of its outputs."""
     return tuple(_legal_cases(function))
+
+
+def sample_cases(function: NativeFunction) -> Sequence[Values]:
+    """The cases that an operator accepts; all of them if its output sizes depend on values."""
+    if function.name.base in unsized():
+        return tuple(_arguments(function))
+    return [arguments for arguments, _ in legal_cases(function)]
 
 
 def _legal_cases(function: NativeFunction) -> Iterator[tuple[Values, Value]]:

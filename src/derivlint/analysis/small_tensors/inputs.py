@@ -12,7 +12,7 @@ from functools import lru_cache
 from derivlint.analysis.scalar_evaluation.points import MASKS, POSITIONS
 from derivlint.analysis.scalar_evaluation.values import OPAQUE, DualList
 from derivlint.analysis.scalar_evaluation.vocabulary import GRAD_MODE
-from derivlint.analysis.shapes.cases import AXES, legal_cases
+from derivlint.analysis.shapes.cases import AXES, sample_cases
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, coordinates
 from derivlint.operators.shapes import size_values
 from derivlint.operators.shapes.size_values import UNKNOWN, Sizes
@@ -61,7 +61,7 @@ def seeds_like(value: Value, salt: int) -> Value:
 
 def small_arguments(function: NativeFunction, differentiable: Collection[str], kind: int) -> Iterator[Values]:
     """The arguments that an operator accepts, with numbers of one kind."""
-    small = [arguments for arguments, _ in legal_cases(function) if _size(tuple(arguments.values())) <= _SMALL]
+    small = [arguments for arguments in sample_cases(function) if _size(tuple(arguments.values())) <= _SMALL]
     for arguments in sorted(small, key=_has_usual_axis)[:_CASES]:
         yield {
             GRAD_MODE: True,

@@ -107,7 +107,7 @@ def _norm(p: Value) -> Callable[[Sequence[Value]], Value]:
     return lambda items: sum(abs(item) ** p for item in items) ** (1 / p)
 
 
-@helper("norm", "linalg_vector_norm")
+@operator()
 def norm(self: Value, p: Value = 2, dim: Value = None, keepdim: Value = False, _dtype: Value = None) -> Value:
     """The norm."""
     return reduced(_norm(2 if p is None else p), self, dim, keepdim)
@@ -120,6 +120,7 @@ operators(
         "logsumexp": lambda self, dim, keepdim=False: reduced(logarithm_of_sum, self, dim, keepdim),
         "all": lambda self, dim=None, keepdim=False: reduced(all, self, dim, keepdim),
         "any": lambda self, dim=None, keepdim=False: reduced(any, self, dim, keepdim),
+        "linalg_vector_norm": lambda self, ord=2, dim=None, keepdim=False, _dtype=None: norm(self, ord, dim, keepdim),
         "dist": lambda self, other, p=2: norm(broadcast_map(lambda one, two: one - two, self, other), p),
     }
 )
