@@ -161,6 +161,16 @@ INVALID = (
         message='the gradient of "self[0][0][0]" is -0.801 at dim = 1; the formula gives -0.574',
         help="computed with small tensors of distinct elements",
     ),
+    # no element equals the value, so their number is zero
+    Invalid(
+        """\
+- name: min(Tensor self) -> Tensor
+  self: evenly_distribute_backward(grad, self, result + 1)
+""",
+        at="2:9-59",
+        message='the gradient of "self[0][0][0]" is 0 at self.sizes() = [3, 2, 5]; the formula gives NaN',
+        help="computed with small tensors of distinct elements",
+    ),
     # an index is a tensor of integers
     Invalid(
         """\

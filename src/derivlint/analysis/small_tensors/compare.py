@@ -262,9 +262,14 @@ def _fitted(value: Value, like: Value) -> Value:
         fitted = sum_to(value, tuple(like.sizes))
     except FAILURES as failure:
         raise UnknownValueError from failure
-    if not _NUMBERS.issuperset(map(type, fitted.items)) or not all(map(math.isfinite, fitted.items)):
+    if not _NUMBERS.issuperset(map(type, fitted.items)):
         raise UnknownValueError
     return fitted
+
+
+def _is_wrong(expected: float, actual: float) -> bool:
+    """Whether a number differs from a finite one."""
+    return not math.isfinite(actual) or differ(expected, actual)
 
 
 def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: TensorPoint) -> WrongValues | None:
@@ -278,7 +283,7 @@ def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: TensorPoi
         value = _fitted(value, own)
         derivatives = point.direction(name.text)
         expected = sum(product(gradient, derivatives[output]) for output, gradient in gradients.items())
-        if not differ(expected, product(value, seeds_like(own, salt(name.text)))):
+        if not _is_wrong(expected, product(value, seeds_like(own, salt(name.text)))):
             continue
         return _first_wrong(formula, name.text, value, gradient_of(point, name.text, gradients), point)
     return None
@@ -300,7 +305,7 @@ def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: TensorPoin
         if expected is None:
             continue
         value = _fitted(value, expected)
-        if not any(differ(right, actual) for right, actual in zip(elements(expected), elements(value), strict=True)):
+        if not any(map(_is_wrong, elements(expected), elements(value))):
             continue
         return _first_wrong(formula, name.text, value, elements(point.certain(moves)[name.text]), point)
     return None
@@ -319,7 +324,7 @@ def _first_wrong(
     start = 0
     for index, tensor in enumerate(value if type(value) is tuple else (value,)):
         for place, element in enumerate(tensor.items):
-            if differ(expected[start + place], element):
+            if _is_wrong(expected[start + place], element):
                 where = _index(tensor.sizes, place)
                 if type(value) is tuple:
                     where = (index, *where)

@@ -36,6 +36,11 @@ def _short(value: float) -> str:
     return f"{float(value):.3g}".replace("e-0", "e-").replace("e+0", "e")
 
 
+def computed(value: float) -> str:
+    """Format a computed number, which may be infinite or NaN."""
+    return number(value) if math.isfinite(value) else "NaN" if math.isnan(value) else "infinite"
+
+
 def values(items: Shown) -> str:
     """Format names with their values, ``self = 0.6, grad = 1``."""
     return ", ".join(f"{name} = {number(value)}" for name, value in items)
@@ -86,7 +91,7 @@ def _tensor_message(wrong: WrongValues) -> str:
     element = "".join(f"[{at}]" for at in wrong.where)
     return (
         f"the {quantity(wrong.formula)} of {quoted(wrong.name + element)} is {number(wrong.expected)}"
-        f"{arguments}; the formula gives {number(wrong.actual)}"
+        f"{arguments}; the formula gives {computed(wrong.actual)}"
     )
 
 
@@ -104,14 +109,12 @@ def loss_findings(
     """
     for lost in losses_of(model, entry):
         if lost.loss.cause is cause and lost.loss.node is not None:
-            computed = (
-                number(lost.actual) if math.isfinite(lost.actual) else "NaN" if math.isnan(lost.actual) else "infinite"
-            )
             yield Finding(
                 lost.formula.span_of(lost.loss.node),
                 # masks are wrong in any precision
                 f"{'' if cause is LossCause.MASK else 'in half precision, '}the {quantity(lost.formula)} of "
-                f"{quoted(lost.name)} is {computed}, not {number(lost.expected)}, at {values(lost.at)}: {reason(lost)}",
+                f"{quoted(lost.name)} is {computed(lost.actual)}, not {number(lost.expected)}, at {values(lost.at)}: "
+                f"{reason(lost)}",
                 help=help,
                 at=lost.formula.written,
             )
