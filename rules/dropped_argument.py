@@ -227,7 +227,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for interpretation in analyses.interpretations(entry):
         for dropped in dropped_arguments(interpretation):
             formula, name = dropped.formula, dropped.name
-            if formula in wrong and not formula.is_backward:
+            if dropped.literal is None and formula in wrong and not formula.is_backward:
                 continue
             callee = quoted(dropped.call.spelling)
             argument = f"{quoted(name)}, an argument of {quoted(formula.written.entry.operator or '')}"

@@ -122,6 +122,7 @@ def test_what_the_facts_of_a_release_are_dropped_for() -> None:
     }
     assert {name for name, _ in changed} == {
         "cholesky_solve_backward",
+        "linalg_det_jvp",
         "linalg_lstsq_backward",
         "linalg_solve_jvp",
         "slogdet_jvp",

@@ -21,10 +21,10 @@ from derivlint.operators.reference.primitives import PRIMITIVES
 #: Composites of views, where a number has no view to be made of.
 PARTS_OF_NUMBERS = words("conj imag real")
 #: Helpers over tensors with an implementation in Python that stands in for the definition: the sums of exponentials do
-#: not overflow there, and the others know gradients that are undefined.
+#: not overflow there, determinants may be zero, and the others know gradients that are undefined.
 WRITTEN_TOO = words("""
-    logcumsumexp_backward logcumsumexp_jvp split_backward split_with_sizes_backward stack_tensors_backward
-    unbind_backward
+    linalg_det_backward linalg_det_jvp logcumsumexp_backward logcumsumexp_jvp split_backward split_with_sizes_backward
+    stack_tensors_backward unbind_backward
 """)
 
 

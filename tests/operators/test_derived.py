@@ -34,8 +34,8 @@ TOPICS = words("linear nonlinear zero holomorphic not-holomorphic conjugates lik
 RUNS = 16
 SHAPES = ((2, 3), (3,), (2, 2))
 HELPERS = sorted(name for name, each in all_derived() if each.kind == "helper" and declared(name))
-#: What matters for a base of zero only.
-FLAT = {"pow_backward_exponent": "['exponent'] of value 0"}
+#: What matters for a base of zero only, or for complex numbers only.
+FLAT = {"pow_backward_exponent": "['exponent'] of value 0", "sgn_backward": "['x'] of value 0"}
 REGENERATE = 'run "python -m tools.docs"'
 
 

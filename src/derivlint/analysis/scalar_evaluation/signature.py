@@ -35,6 +35,7 @@ class EvaluationSignature(Struct, frozen=True):
         mask_size: the length of ``grad_input_mask``.
         lists: the list arguments and outputs of a foreach function; the lists have one element.
         joined: the list inputs of other functions; the lists have one element and carry its tangent.
+        symmetric: the inputs that are symmetric matrices and remain so.
     """
 
     inputs: tuple[str, ...]
@@ -44,6 +45,7 @@ class EvaluationSignature(Struct, frozen=True):
     mask_size: int
     lists: tuple[str, ...] = ()
     joined: tuple[str, ...] = ()
+    symmetric: frozenset[str] = frozenset()
 
     def gradients(self, formula: TypedFormula) -> frozenset[str]:
         """The outputs whose gradients a backward formula uses."""

@@ -27,19 +27,13 @@ from derivlint.analysis.shapes.compare import shape_judgement_of
 from derivlint.analysis.small_tensors.domain import FAILURES, implementation_named, is_elementwise
 from derivlint.analysis.small_tensors.evaluate import compile_formula
 from derivlint.analysis.small_tensors.index_ops import PositionError
-from derivlint.analysis.small_tensors.inputs import (
-    FLAGS,
-    NUMBERS,
-    Values,
-    seeds_like,
-)
+from derivlint.analysis.small_tensors.inputs import FLAGS, NUMBERS, Values
 from derivlint.analysis.small_tensors.points import (
     TensorPoint,
     elements,
     gradient_of,
     points_of,
     product,
-    salt,
     shown_arguments,
     variables_of,
 )
@@ -49,6 +43,7 @@ from derivlint.analysis.small_tensors.view_ops import sum_to
 from derivlint.analysis.typed import TypedFormula
 from derivlint.model import Differentiability, Entry, Model
 from derivlint.model.generated.forward import TANGENT
+from derivlint.operators import Book
 from derivlint.operators.reference.evaluators import Evaluator
 
 #: Arguments that do not affect values.
@@ -130,7 +125,10 @@ def is_judged(differentiability: Differentiability, formula: TypedFormula) -> bo
 
 def _signature(differentiability: Differentiability) -> EvaluationSignature:
     """The signature of a function, with lists as lists."""
-    return replace(signature_of(differentiability), joined=())
+    signature = signature_of(differentiability)
+    base = differentiability.function.name.base
+    symmetric = {name for name in signature.inputs if f"{base}({name})" in Book.by_hand("symmetric")}
+    return replace(signature, joined=(), symmetric=frozenset(symmetric))
 
 
 def wrong_values(
@@ -283,7 +281,7 @@ def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: TensorPoi
         value = _fitted(value, own)
         derivatives = point.direction(name.text)
         expected = sum(product(gradient, derivatives[output]) for output, gradient in gradients.items())
-        if not _is_wrong(expected, product(value, seeds_like(own, salt(name.text)))):
+        if not _is_wrong(expected, product(value, point.move(name.text))):
             continue
         return _first_wrong(formula, name.text, value, gradient_of(point, name.text, gradients), point)
     return None
@@ -298,7 +296,7 @@ def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: TensorPoin
         # another rule reports the missing tangent
         return None
     values = _components(formula, evaluate, variables_of(formula, point))
-    moves = {name: seeds_like(point.arguments[name], salt(name)) for name in names}
+    moves = {name: point.move(name) for name in names}
     derivatives = point.along(moves)
     for name, value in zip(formula.written.names, values, strict=False):
         expected = derivatives.get(name.text)

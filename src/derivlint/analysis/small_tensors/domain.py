@@ -26,6 +26,7 @@ from derivlint.analysis.scalar_evaluation.values import (
 from derivlint.analysis.scalar_evaluation.vocabulary import BINARY as BINARY_OF_ELEMENTS
 from derivlint.analysis.scalar_evaluation.vocabulary import UNARY as UNARY_OF_ELEMENTS
 from derivlint.analysis.small_tensors import index_ops as _index_ops
+from derivlint.analysis.small_tensors import matrices as _matrices
 from derivlint.analysis.small_tensors import products as _products
 from derivlint.analysis.small_tensors import reduce_ops as _reduce_ops
 from derivlint.analysis.small_tensors import view_ops as _view_ops
@@ -49,7 +50,7 @@ from derivlint.operators.shapes.size_values import Sizes, SizesError
 from derivlint.operators.shapes.sizes import METHODS, saved_property, written_sizes
 
 #: The modules that register operators in the table.
-FILLED_BY = (_view_ops, _index_ops, _products, _reduce_ops, _windows)
+FILLED_BY = (_view_ops, _index_ops, _products, _matrices, _reduce_ops, _windows)
 #: The errors that evaluation may raise.
 FAILURES = (SizesError, UnknownValueError, *analysis.FAILURES)
 

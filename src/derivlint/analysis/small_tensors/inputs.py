@@ -14,6 +14,9 @@ from derivlint.analysis.scalar_evaluation.values import OPAQUE, DualList
 from derivlint.analysis.scalar_evaluation.vocabulary import GRAD_MODE
 from derivlint.analysis.shapes.cases import AXES, sample_cases
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, coordinates
+from derivlint.analysis.small_tensors.view_ops import matrix_transposed
+from derivlint.formula.vocabulary import words
+from derivlint.operators import Book
 from derivlint.operators.shapes import size_values
 from derivlint.operators.shapes.size_values import UNKNOWN, Sizes
 from derivlint.schema import NativeFunction
@@ -30,14 +33,17 @@ _USUAL_AXES = (0, 1, -1, (0,), (1,), (-1,))
 #: The maximum number of cases.
 _CASES = 4
 _GOLDEN = 0.6180339887498949
+#: The rows with which a factorization has exchanged others, from 1.
+_PIVOTS = words("pivots LU_pivots")
 #: The ranges of numbers: both signs, and positive ones for operators that need them.
 _RANGES = ((-1.7, 1.6), (0.25, 0.85), (1.1, 2.2))
 
 
 @lru_cache(512)
 def _numbers(count: int, salt: int, low: float, high: float) -> tuple[float, ...]:
-    """Pseudorandom numbers, distinct and not near zero."""
-    values = [round(low + (high - low) * ((7 * at + 13 * salt + 1) * _GOLDEN % 1.0), 3) for at in range(count)]
+    """Pseudorandom numbers, distinct and not near zero; matrices of them have full rank, so not in equal steps."""
+    places = [(at + 1) * (at + 13 * salt + 7) for at in range(count)]
+    values = [round(low + (high - low) * (place * _GOLDEN % 1.0), 3) for place in places]
     return tuple([x + 0.05 if 0 <= x < 0.05 else x - 0.05 if -0.05 < x < 0 else x for x in values])
 
 
@@ -52,6 +58,20 @@ def numbers(sizes: Sizes, salt: int, kind: int = 0) -> SmallTensor:
     return SmallTensor(sizes, _numbers(math.prod(sizes), salt, *_RANGES[kind]))
 
 
+def symmetric(tensor: SmallTensor) -> SmallTensor:
+    """The symmetric parts of square matrices."""
+    pairs = zip(tensor.items, matrix_transposed(tensor).items, strict=True)
+    return SmallTensor(tensor.sizes, [(item + mirrored) / 2 for item, mirrored in pairs])
+
+
+def _positive_definite(tensor: SmallTensor) -> SmallTensor:
+    """Symmetric matrices whose diagonals are larger than the sums of their rows."""
+    rows, columns = (coordinates(tensor.sizes, len(tensor.sizes) - at) for at in (2, 1))
+    least = tensor.sizes[-1] * max(map(abs, tensor.items))
+    items = [item + least * (row == at) for item, row, at in zip(symmetric(tensor).items, rows, columns, strict=True)]
+    return SmallTensor(tensor.sizes, items)
+
+
 def seeds_like(value: Value, salt: int) -> Value:
     """A gradient or tangent for a tensor, or for all tensors of a list."""
     if type(value) is tuple:
@@ -63,16 +83,20 @@ def small_arguments(function: NativeFunction, differentiable: Collection[str], k
     """The arguments that an operator accepts, with numbers of one kind."""
     small = [arguments for arguments in sample_cases(function) if _size(tuple(arguments.values())) <= _SMALL]
     for arguments in sorted(small, key=_has_usual_axis)[:_CASES]:
-        yield {
+        filled = {
             GRAD_MODE: True,
             **{
                 name: _filled(name, value, name in differentiable, at, kind)
-                if name not in POSITIONS or name in differentiable
+                if name not in POSITIONS or name in differentiable or name in _PIVOTS
                 else _positions(value, arguments)
                 for at, (name, value) in enumerate(arguments.items())
                 if value is not UNKNOWN
             },
         }
+        for name in filled:
+            if f"{function.name.base}({name})" in Book.by_hand("positive-definite"):
+                filled[name] = _positive_definite(filled[name])
+        yield filled
 
 
 def variations(function: NativeFunction, arguments: Values) -> Iterator[Values]:
@@ -108,6 +132,9 @@ def _filled(name: str, value: Value, is_differentiable: bool, salt: int, kind: i
         return OPAQUE
     if type(value) is not Sizes:
         return value
+    if name in _PIVOTS:
+        size = value[-1]
+        return SmallTensor(value, [min(at + 2, size) for at in coordinates(value, len(value) - 1)])
     if not is_differentiable and name in MASKS:
         return SmallTensor(value, [at % 3 != 1 for at in range(math.prod(value))])
     return numbers(value, salt, kind)

@@ -15,7 +15,7 @@ from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature
 from derivlint.analysis.scalar_evaluation.values import DualList, UnknownValueError
 from derivlint.analysis.shapes.compare import shown
 from derivlint.analysis.small_tensors.domain import FAILURES
-from derivlint.analysis.small_tensors.inputs import Values, seeds_like, small_arguments, variations
+from derivlint.analysis.small_tensors.inputs import Values, seeds_like, small_arguments, symmetric, variations
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, sizes_of
 from derivlint.analysis.typed import TypedFormula
 from derivlint.model.generated.gradients import GRAD, GRADS
@@ -84,8 +84,13 @@ class TensorPoint(Struct, frozen=True, dict=True):
         """The derivatives along one argument's seed."""
         derivatives = self.derivatives.get(name)
         if derivatives is None:
-            derivatives = self.derivatives[name] = self.along({name: seeds_like(self.arguments[name], salt(name))})
+            derivatives = self.derivatives[name] = self.along({name: self.move(name)})
         return derivatives
+
+    def move(self, name: str) -> Value:
+        """The seed along which an argument moves, as its tangent does."""
+        seed = seeds_like(self.arguments[name], salt(name))
+        return symmetric(seed) if name in self.signature.symmetric else seed
 
 
 def salt(name: str) -> int:
@@ -170,7 +175,7 @@ def variables_of(formula: TypedFormula, point: TensorPoint) -> dict[str, Value]:
             variables[GRADS] = variables[GRAD]
         return variables
     names = [name for name in signature.inputs if point.arguments.get(name) is not None]
-    tangents = {name: seeds_like(point.arguments[name], salt(name)) for name in names}
+    tangents = {name: point.move(name) for name in names}
     variables = signature.forward(point.arguments, point.outputs, tangents)
     for name, tangent in tangents.items():
         if type(tangent) is DualList:
