@@ -66,7 +66,9 @@ def negated_conditions(formula: TypedFormula) -> Iterator[Unary]:
 def computed_for_sizes(interpretation: Interpretation, operators: OperatorDegrees) -> Iterator[tuple[Call, Expr]]:
     """The calls of elementwise functions of one tensor of which only the sizes are used, with that tensor."""
     for call in interpretation.calls:
-        for position in (0,) if call.name in SIZE_MEMBERS else only_metadata(operators, call):
+        # "sym_sizes()" may be called as a function, without an argument
+        positions = range(len(call.arguments[:1])) if call.name in SIZE_MEMBERS else only_metadata(operators, call)
+        for position in positions:
             inner = unparenthesized(call.arguments[position].node)
             facts = interpretation.formula.call(inner) if isinstance(inner, Call) else None
             if facts is None or not isinstance(inner, Call) or len(facts.arguments) != 1 or facts.is_inplace:
