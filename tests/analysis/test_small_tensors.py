@@ -184,6 +184,25 @@ def entry(natives: NativeFunctions, *lines: str) -> Model:
             "weight",
             (0, 0),
         ),
+        # the saved output is another tensor
+        (
+            (
+                "- name: cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+                "  self: cumprod_backward(grad.to(self.scalar_type()), self, dim, self)",
+            ),
+            "self",
+            (0, 0, 0, 0),
+        ),
+        # an offset is not a dimension
+        (
+            (
+                "- name: diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2)"
+                " -> Tensor",
+                "  grad_output: grad.diagonal(dim1, dim1, dim2)",
+            ),
+            "grad_output",
+            (0, 0),
+        ),
         # overwritten in place
         (
             (
@@ -192,7 +211,7 @@ def entry(natives: NativeFunctions, *lines: str) -> Model:
                 "  result: self_t.copy_(threshold_backward(original_self_t.flip({0}), result, 0))",
             ),
             "result",
-            (0, 0, 0),
+            (0, 0, 1),
         ),
         # an element that is read twice has the sum of two gradients
         *(

@@ -162,24 +162,29 @@ def products_of_others(tensor: Value, dim: Value) -> Value:
 
 
 @helper()
-def cumprod_backward(grad: Value, input: Value, dim: Value, _output: Value) -> Value:
+def cumprod_backward(grad: Value, input: Value, dim: Value, output: Value) -> Value:
     """For each element, the sum of the weighted products that contain it, divided by it."""
 
     def along(items: Sequence[Value]) -> list[Value]:
-        gradients, factors = [item[0] for item in items], [item[1] for item in items]
+        gradients, factors, products = zip(*items, strict=True)
+        if all(factors):
+            sums = list(accumulate(map(mul, reversed(gradients), reversed(products))))
+            return [total / factor for total, factor in zip(reversed(sums), factors, strict=True)]
         gradient = []
         for at in range(len(items)):
             rest = accumulate(factors[at + 1 :], mul, initial=math.prod(factors[:at]))
             gradient.append(sum(map(mul, gradients[at:], rest)))
         return gradient
 
-    return scanned(along, _paired(grad, input), dim)
+    return scanned(along, _joined(grad, input, output), dim)
 
 
-def _paired(first: Value, second: Value) -> SmallTensor:
-    if tensor_of(first).sizes != tensor_of(second).sizes:
+def _joined(*tensors: Value) -> SmallTensor:
+    """A tensor of tuples with the elements of tensors of equal sizes."""
+    sizes = tensor_of(tensors[0]).sizes
+    if any(tensor_of(tensor).sizes != sizes for tensor in tensors):
         raise SizesError
-    return SmallTensor(first.sizes, list(zip(first.items, second.items, strict=True)))
+    return SmallTensor(sizes, list(zip(*[tensor.items for tensor in tensors], strict=True)))
 
 
 @helper()
@@ -194,7 +199,7 @@ def cumprod_jvp(self_t: Value, self_p: Value, _result: Value, dim: Value) -> Val
             tangents.append(tangent)
         return tangents
 
-    return scanned(along, _paired(self_t, self_p), dim)
+    return scanned(along, _joined(self_t, self_p), dim)
 
 
 operators(
