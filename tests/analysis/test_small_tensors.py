@@ -14,9 +14,10 @@ from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError
 from derivlint.analysis.small_tensors.compare import compared_formulas, operator_of, small_tensors_of
 from derivlint.analysis.small_tensors.domain import implementation_named, is_elementwise
-from derivlint.analysis.small_tensors.inputs import small_arguments
+from derivlint.analysis.small_tensors.inputs import numbers, small_arguments
 from derivlint.analysis.small_tensors.tensor import TABLE, SmallTensor, Value
 from derivlint.model import Model, build_model
+from derivlint.operators.shapes.size_values import Sizes
 from derivlint.schema import NativeFunction, NativeFunctions
 from derivlint.source import SourceFile
 
@@ -26,6 +27,7 @@ NOT_RUN = frozenset(
 )
 #: Operators of whose results only the absolute values are compared.
 UNIQUE_UP_TO_SIGNS = frozenset({"_linalg_svd"})
+ANTIALIASED = ("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa", "_upsample_lanczos2d_aa")
 #: So many formulas are compared: a ratchet.
 COMPARED = 580
 
@@ -203,6 +205,17 @@ def entry(natives: NativeFunctions, *lines: str) -> Model:
             "grad_output",
             (0, 0),
         ),
+        # the adjoint of another kernel
+        (
+            (
+                "- name: upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners,"
+                " float? scales_h=None, float? scales_w=None) -> Tensor",
+                "  self: upsample_bilinear2d_backward_symint(grad, output_size, self.sym_sizes(), align_corners,"
+                " scales_h, scales_w)",
+            ),
+            "self",
+            (0, 0, 0, 0),
+        ),
         # overwritten in place
         (
             (
@@ -266,6 +279,32 @@ def test_what_only_several_elements_show(
 def test_what_is_not_said(lines: tuple[str, ...], bundled_natives: NativeFunctions) -> None:
     model = entry(bundled_natives, *lines)
     assert small_tensors_of(model, model.entries[0]) == ()
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("aligned", [False, True])
+@pytest.mark.parametrize("scales", [(None, None), (0.7, 1.3)])
+@pytest.mark.parametrize(("sizes", "output_size"), [((5, 7), (3, 4)), ((3, 4), (7, 9)), ((9, 4), (2, 5))])
+@pytest.mark.parametrize("name", ["upsample_bilinear2d", "upsample_bicubic2d", *ANTIALIASED])
+def test_images_are_resized_as_by_pytorch(
+    name: str, sizes: tuple[int, int], output_size: tuple[int, int], scales: tuple[Any, Any], aligned: bool
+) -> None:
+    call = getattr(torch.ops.aten, name, None)
+    implementation = implementation_named(name)
+    assert implementation is not None
+    if call is None:
+        pytest.skip("came after this PyTorch")
+    image = numbers(Sizes((1, 2, *sizes)), 3)
+    resized = implementation.run(
+        {
+            "self": image,
+            "output_size": output_size,
+            "align_corners": aligned,
+            "scales_h": scales[0],
+            "scales_w": scales[1],
+        }
+    )
+    assert torch.allclose(call(tensor(image), list(output_size), aligned, *scales), tensor(resized), atol=1e-6)
 
 
 def test_a_norm_is_not_compared_at_two_alone(bundled_natives: NativeFunctions) -> None:

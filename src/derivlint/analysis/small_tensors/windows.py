@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from derivlint.analysis.small_tensors.index_ops import gather, scatter_add
 from derivlint.analysis.small_tensors.reduce_ops import along_axis
@@ -247,16 +248,63 @@ def _nearest(half: float) -> Callable[[int, int, Value, Value], Rows]:
     return rows
 
 
+def _step(size: int, output_size: int, aligned: Value, scale: Value) -> float:
+    """The distance of the places of two outputs."""
+    if aligned:
+        return (size - 1) / (output_size - 1) if output_size > 1 else 0.0
+    return 1 / scale if scale else size / output_size
+
+
 def _linear(size: int, output_size: int, aligned: Value, scale: Value) -> Rows:
+    step = _step(size, output_size, aligned, scale)
     rows = []
     for at in range(output_size):
-        if aligned:
-            place = at * (size - 1) / (output_size - 1) if output_size > 1 else 0.0
-        else:
-            place = max((at + 0.5) * (1 / scale if scale else size / output_size) - 0.5, 0.0)
+        place = at * step if aligned else max((at + 0.5) * step - 0.5, 0.0)
         first = min(int(place), size - 1)
         rest = place - first
         rows.append([(first, 1 - rest), (min(first + 1, size - 1), rest)])
+    return rows
+
+
+def _cubic(distance: float, a: float = -0.75) -> float:
+    """Keys' cubic convolution kernel."""
+    x = abs(distance)
+    if x < 1:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+    return (((x - 5) * x + 8) * x - 4) * a if x < 2 else 0.0
+
+
+def _lanczos(distance: float) -> float:
+    """The sinc function, windowed by a wider one."""
+    angle = math.pi * distance
+    if not angle:
+        return 1.0
+    return 3 * math.sin(angle) * math.sin(angle / 3) / angle**2 if abs(distance) < 3 else 0.0
+
+
+def _bicubic(size: int, output_size: int, aligned: Value, scale: Value) -> Rows:
+    step = _step(size, output_size, aligned, scale)
+    rows = []
+    for at in range(output_size):
+        place = at * step if aligned else (at + 0.5) * step - 0.5
+        around = range(math.floor(place) - 1, math.floor(place) + 3)
+        rows.append([(min(max(index, 0), size - 1), _cubic(place - index)) for index in around])
+    return rows
+
+
+def _antialiased(kernel: Callable[[float], float], support: int) -> Callable[[int, int, Value, Value], Rows]:
+    def rows(size: int, output_size: int, aligned: Value, scale: Value) -> Rows:
+        step = _step(size, output_size, aligned, scale)
+        width = max(step, 1.0)
+        rows = []
+        for at in range(output_size):
+            center = (at + 0.5) * step
+            first, end = (int(center + sign * support * width + 0.5) for sign in (-1, 1))
+            window = range(max(first, 0), min(end, size))
+            weights = [kernel((index - center + 0.5) / width) for index in window]
+            rows.append([(index, weight / sum(weights)) for index, weight in zip(window, weights, strict=True)])
+        return rows
+
     return rows
 
 
@@ -287,3 +335,10 @@ for _count, _name in ((1, "linear1d"), (2, "bilinear2d"), (3, "trilinear3d")):
     _add_resizing(f"upsample_{_name}", _count, _linear, True)
     _add_resizing(f"upsample_nearest{_count}d", _count, _nearest(0.0), False)
     _add_resizing(f"_upsample_nearest_exact{_count}d", _count, _nearest(0.5), False)
+_add_resizing("upsample_bicubic2d", 2, _bicubic, True)
+for _name, _kernel, _support in (
+    ("bilinear", lambda distance: max(1 - abs(distance), 0.0), 1),
+    ("bicubic", partial(_cubic, a=-0.5), 2),
+    ("lanczos", _lanczos, 3),
+):
+    _add_resizing(f"_upsample_{_name}2d_aa", 2, _antialiased(_kernel, _support), True)
