@@ -205,6 +205,27 @@ def entry(natives: NativeFunctions, *lines: str) -> Model:
             "grad_output",
             (0, 0),
         ),
+        # saved statistics vary with the input
+        (
+            (
+                "- name: native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight,"
+                " Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps,"
+                " bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+                "  input, weight, grad_out: batchnorm_double_backward(input, weight, grads[0], grads[1], grads[2],"
+                " grad_out, running_mean, running_var, train, eps, save_mean, save_invstd * 2, grad_input_mask)",
+            ),
+            "input",
+            (0, 0, 0),
+        ),
+        (
+            (
+                "- name: nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight,"
+                " int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
+                "  grad_output: nll_loss2d_symint(grad.flip({3}), target, weight, reduction, ignore_index)",
+            ),
+            "grad_output",
+            (0, 0, 0),
+        ),
         # the adjoint of another kernel
         (
             (

@@ -53,6 +53,10 @@ class ReferenceOperator:
         """
         return self._called(self._bound(arguments))
 
+    def completed(self, arguments: Values) -> Values:
+        """The arguments with the values that are saved by another operator."""
+        return arguments
+
     def _bound(self, arguments: Values) -> dict[str, Value]:
         """The values of the parameters."""
         return {name: arguments[source] for name, source in self._pairs if source in arguments}

@@ -37,6 +37,7 @@ from derivlint.analysis.small_tensors.points import (
     shown_arguments,
     variables_of,
 )
+from derivlint.analysis.small_tensors.saved_values import FORWARD, SavingReference
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, filled
 from derivlint.analysis.small_tensors.undetermined import undetermined, unknown_helpers
 from derivlint.analysis.small_tensors.view_ops import sum_to
@@ -103,14 +104,14 @@ def operator_of(differentiability: Differentiability) -> ReferenceOperator | Non
     function = differentiability.function
     if function.name.is_foreach:
         return None
-    names = {argument.name for argument in function.schema.arguments.flat_non_out}
-    if any({name, source} <= names for name, source in COMPUTED.items()):
-        # a saved value varies with the argument that it is computed from
-        return None
     bound = bound_operator(function, implementation_named, STORAGE)
     if bound is None:
         return None
     run, parameters = bound
+    names = {argument.name for argument in function.schema.arguments.flat_non_out}
+    if any({name, source} <= names for name, source in COMPUTED.items()):
+        forward = implementation_named(FORWARD.get(function.name.base, ""))
+        return None if forward is None else SavingReference(run, parameters, forward)
     if any(value.type.is_list_like for value in function.schema.returns):
         return ReferenceOperator(lambda values: (run(values),), parameters, FAILURES)
     return ReferenceOperator(run, parameters, FAILURES)

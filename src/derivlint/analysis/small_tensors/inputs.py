@@ -150,7 +150,7 @@ def _positions(value: Value, arguments: Values, among: int | None = None) -> Val
     dim = arguments.get("dim")
     along: Sequence[int] = range(math.prod(value))
     if among is None:
-        whole = next((item for item in arguments.values() if type(item) is Sizes), value)
+        whole = max((item for item in arguments.values() if type(item) is Sizes), key=len)
         among = math.prod(whole)
         if type(dim) is int and len(whole):
             among = whole[dim]

@@ -156,6 +156,7 @@ def point_at(
 ) -> TensorPoint | None:
     """The point with some arguments, or None if the operator does not accept them."""
     try:
+        arguments = operator.completed(arguments)
         outputs = operator.outputs(arguments)
     except UnknownValueError:
         return None
