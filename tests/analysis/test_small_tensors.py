@@ -205,12 +205,38 @@ def entry(natives: NativeFunctions, *lines: str) -> Model:
             "grad_output",
             (0, 0),
         ),
+        (
+            (
+                "- name: block_diag(Tensor[] tensors) -> Tensor",
+                "  tensors: block_diag_backward(grad, to_args_sizes(tensors), to_args_scalartypes(tensors))",
+                "  result: block_diag_jvp(tensors).flip({0, 1})",
+            ),
+            "result",
+            (0, 0),
+        ),
+        (
+            (
+                "- name: _unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor",
+                "  self: at::_unsafe_masked_index_put_accumulate(grad.new_zeros_symint(self.sym_sizes(),"
+                " self.options()), mask, indices, grad.flip({0}))",
+            ),
+            "self",
+            (1,),
+        ),
+        (
+            (
+                "- name: _sparse_sparse_matmul(Tensor self, Tensor other) -> Tensor",
+                "  self: sparse_sparse_matmul_backward(grad.flip({0}), self, other, 0)",
+            ),
+            "self",
+            (0, 0),
+        ),
         # saved statistics vary with the input
         (
             (
                 "- name: native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight,"
-                " Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps,"
-                " bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+                " Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train,"
+                " float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
                 "  input, weight, grad_out: batchnorm_double_backward(input, weight, grads[0], grads[1], grads[2],"
                 " grad_out, running_mean, running_var, train, eps, save_mean, save_invstd * 2, grad_input_mask)",
             ),

@@ -265,6 +265,31 @@ def index_put(self: Value, indices: Value, values: Value, accumulate: Value = Fa
     return _added(self, at, source) if accumulate else put_at(at, self, source)
 
 
+def _clamped(tensor: SmallTensor, indices: Value) -> Value:
+    """Indices moved into the range of their dimensions."""
+    return tuple(
+        index if index is None else broadcast_map(lambda at, size=size: min(max(at, -size), size - 1), index)
+        for index, size in zip(indices, tensor.sizes, strict=False)
+    )
+
+
+def _masked(mask: Value, tensor: Value, fill: Value) -> Value:
+    """A number where a mask is not set."""
+    return broadcast_map(lambda flag, item: item if flag else fill, mask, tensor)
+
+
+@operator()
+def _unsafe_masked_index(self: Value, mask: Value, indices: Value, fill: Value) -> Value:
+    """Elements at index tensors where a mask is set."""
+    return _masked(mask, index(self, _clamped(tensor_of(self), indices)), float(fill))
+
+
+@operator()
+def _unsafe_masked_index_put_accumulate(self: Value, mask: Value, indices: Value, values: Value) -> Value:
+    """Add elements at index tensors where a mask is set."""
+    return index_put(self, _clamped(tensor_of(self), indices), _masked(mask, values, 0.0), True)
+
+
 @operator()
 def put(self: Value, index: Value, source: Value, accumulate: Value = False) -> Value:
     """Replace or add elements at linear indices."""

@@ -100,6 +100,12 @@ def linear(input: Value, weight: Value, bias: Value = None) -> Value:
     return product if bias is None else broadcast_map(lambda one, two: one + two, product, bias)
 
 
+@helper()
+def sparse_sparse_matmul_backward(grad: Value, mat1: Value, mat2: Value, grad_order: Value) -> Value:
+    """The gradient of one of two matrices without zeros."""
+    return mm(grad, matrix_transposed(mat2)) if grad_order == 0 else mm(matrix_transposed(mat1), grad)
+
+
 helpers(
     {
         "vdot": lambda self, other: dot(broadcast_map(conj, self), other),

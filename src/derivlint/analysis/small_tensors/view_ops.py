@@ -524,6 +524,27 @@ def stack(tensors: Value, dim: Value = 0) -> Value:
     return cat(tuple(unsqueeze(tensor, dim) for tensor in tensors), dim)
 
 
+def _blocks(matrix: SmallTensor, sizes: Value) -> tuple[SmallTensor, ...]:
+    """The blocks of these sizes along the diagonal."""
+    blocks, row, column = [], 0, 0
+    for height, width in sizes:
+        blocks.append(slice_(slice_(matrix, 0, row, row + height), 1, column, column + width))
+        row, column = row + height, column + width
+    if list(matrix.sizes) != [row, column]:
+        raise SizesError
+    return tuple(blocks)
+
+
+@operator()
+def block_diag(tensors: Value) -> Value:
+    """Matrices along the diagonal of a matrix of zeros."""
+    sizes = [tensor_of(tensor).sizes for tensor in tensors]
+    whole = filled([sum(axis) for axis in zip(*sizes, strict=True)], 0.0)
+    for at, tensor in zip(_blocks(linear_indices(whole.sizes), sizes), tensors, strict=True):
+        whole = put_at(at, whole, tensor)
+    return whole
+
+
 operators(
     {
         "split_with_sizes unsafe_split_with_sizes": lambda self, split_sizes, dim=0: split(self, split_sizes, dim),
@@ -536,6 +557,8 @@ helpers(
         "stack_tensors_backward": lambda grad, dim, _dtypes: unbind(grad, dim),
         "unbind_backward": lambda grads, dim: stack(_parts(grads), dim),
         "cat_jvp": lambda tensors, dim: cat(_tangents(tensors), dim),
+        "block_diag_backward": lambda grad, sizes, _dtypes: _blocks(tensor_of(grad), sizes),
+        "block_diag_jvp": lambda tensors: block_diag(_tangents(tensors)),
         "stack_jvp": lambda tensors, dim: stack(_tangents(tensors), dim),
     }
 )
