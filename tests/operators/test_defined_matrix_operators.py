@@ -233,6 +233,15 @@ ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "multilabel_margin_loss_backward, each": lambda: saved_classes(0),
     "linalg_cross": lambda: (tensor(2, 3), tensor(2, 3, seed=1)),
     "triangular_solve": lambda: (tensor(2, 3, 2), tensor(2, 3, 3).triu() + torch.eye(3, dtype=torch.float64)),
+    "_convolution_double_backward": lambda: convolution_twice_back(),
+    "conv_tbc": lambda: (tensor(4, 2, 3), tensor(2, 3, 5, seed=1), tensor(5, seed=2), 1),
+    "conv_tbc_backward": lambda: (
+        tensor(5, 2, 5, seed=3),
+        tensor(4, 2, 3),
+        tensor(2, 3, 5, seed=1),
+        tensor(5, seed=2),
+        1,
+    ),
 }
 
 
@@ -350,6 +359,46 @@ def linear_back() -> tuple[tuple[Any, ...], Any]:
     return (x, grad, weight, [True] * 3), (grad @ weight, grad.mT @ x, grad.sum(0))
 
 
+def convolved(names: str, count: int = 2, groups: int = 1) -> tuple[tuple[Any, ...], Any]:
+    """The arguments of a convolution by their names, whose first letter is enough, and what "convolution" gives.
+
+    A "/" stands for a flag that says how to compute. With an output padding, the convolution is transposed.
+    """
+    is_transposed = "o" in names
+    shape = (4, 2) if is_transposed else (6 if groups == 1 else 8, 4 // groups)
+    values: dict[str, Any] = {
+        "x": tensor(2, 4, *(5, 6, 4)[:count]),
+        "w": tensor(*shape, *(2, 3, 2)[:count], seed=1),
+        "b": tensor(shape[is_transposed], seed=2),
+        "k": [2, 3, 2][:count],
+        "s": [2, 1, 3][:count],
+        "p": [1, 2, 0][:count],
+        "d": [1, 2, 1][:count],
+        "o": [1, 0, 2][:count],
+        "t": is_transposed,
+        "g": groups,
+        "/": False,
+    }
+    one, zero = [1] * count, [0] * count
+    absent = {"b": None, "s": one, "d": one, "o": zero}
+    used = {name: values[name] if name in names else absent.get(name, values[name]) for name in "xwbspdtog"}
+    return tuple(values[name] for name in names), torch.convolution(*used.values())
+
+
+def transposed_convolution_back() -> tuple[tuple[Any, ...], Any]:
+    x, weight = tensor(2, 3, 4, 4).requires_grad_(), tensor(3, 5, 2, 2, seed=1).requires_grad_()
+    value = torch.nn.functional.conv_transpose2d(x, weight, padding=1, stride=2, output_padding=1)
+    grad = tensor(*value.shape, seed=3)
+    given = x.detach(), grad, weight.detach(), [1, 1], [1, 1], [2, 2], [1, 1], 1, [True, True]
+    return given, torch.autograd.grad(value, (x, weight), grad)
+
+
+def convolution_twice_back() -> tuple[Any, ...]:
+    x, weight, grad = tensor(2, 3, 4, 4), tensor(5, 3, 2, 2, seed=1), tensor(2, 5, 5, 5, seed=2)
+    second = tensor(2, 3, 4, 4, seed=3), tensor(5, 3, 2, 2, seed=4), tensor(5, seed=5)
+    return (*second, grad, weight, x, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True] * 3)
+
+
 def convolution_back(order: tuple[int, int, int], *rest: Any) -> tuple[tuple[Any, ...], Any]:
     """The gradient, the input and the weight in an order, further arguments, and the gradients that follow."""
     x, weight, bias = (
@@ -387,6 +436,26 @@ SIBLINGS: dict[str, Callable[[], tuple[tuple[Any, ...], Any]]] = {
     "cudnn_batch_norm_backward": batch_norm_back,
     "miopen_batch_norm": lambda: batch_norm(True),
     "miopen_batch_norm_backward": batch_norm_back,
+    "_conv_depthwise2d": lambda: convolved("xwkbspd", groups=4),
+    "_convolution": lambda: convolved("xwbspdtog////"),
+    "_mps_convolution": lambda: convolved("xwbpsdg", groups=2),
+    "_mps_convolution_transpose": lambda: convolved("xwposdg"),
+    "_nnpack_spatial_convolution": lambda: convolved("xwbps"),
+    "_slow_conv2d_forward": lambda: convolved("xwkbsp"),
+    "conv_depthwise3d": lambda: convolved("xwkbspd", count=3, groups=4),
+    "convolution_overrideable": lambda: convolved("xwbspdtog"),
+    "cudnn_convolution": lambda: convolved("xwpsdg///", groups=2),
+    "cudnn_convolution_transpose": lambda: convolved("xwposdg///"),
+    "miopen_convolution": lambda: convolved("xwbpsdg//", groups=2),
+    "miopen_convolution_transpose": lambda: convolved("xwbposdg//"),
+    "miopen_depthwise_convolution": lambda: convolved("xwbpsdg//", groups=4),
+    "mkldnn_convolution": lambda: convolved("xwbpsdg", groups=2),
+    "mps_convolution_transpose_backward": transposed_convolution_back,
+    "slow_conv3d_forward": lambda: convolved("xwkbsp", count=3),
+    "slow_conv_dilated2d": lambda: convolved("xwkbspd"),
+    "slow_conv_dilated3d": lambda: convolved("xwkbspd", count=3),
+    "slow_conv_transpose2d": lambda: convolved("xwkbspod"),
+    "slow_conv_transpose3d": lambda: convolved("xwkbspod", count=3),
     "_slow_conv2d_backward": lambda: convolution_back((0, 1, 2), [2, 2], [1, 1], [1, 1]),
     "convolution_backward_overrideable": lambda: convolution_back((0, 1, 2), [1, 1], [1, 1], [1, 1], False, [0, 0], 1),
     "linear_backward": linear_back,

@@ -177,8 +177,7 @@ def test_operators_of_several_tensors_are_what_the_table_says(name: str) -> None
 
 #: Convolutions: the sizes of their input, weight and bias, and what they take after these.
 CONVOLUTIONS: dict[str, tuple[tuple[tuple[int, ...], ...], tuple[Any, ...]]] = {
-    "conv_tbc": (((4, 1, 2), (2, 2, 2), (2,)), (0,)),
-    "mkldnn_convolution": (((1, 2, 4, 4), (2, 2, 2, 2), (2,)), ([0, 0], [1, 1], [1, 1], 1)),
+    "convolution": (((1, 2, 4, 4), (2, 2, 2, 2), (2,)), ([1, 1], [0, 0], [1, 1], False, [0, 0], 1)),
 }
 
 

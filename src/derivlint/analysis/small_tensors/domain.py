@@ -25,6 +25,7 @@ from derivlint.analysis.scalar_evaluation.values import (
 )
 from derivlint.analysis.scalar_evaluation.vocabulary import BINARY as BINARY_OF_ELEMENTS
 from derivlint.analysis.scalar_evaluation.vocabulary import UNARY as UNARY_OF_ELEMENTS
+from derivlint.analysis.small_tensors import convolutions as _convolutions
 from derivlint.analysis.small_tensors import index_ops as _index_ops
 from derivlint.analysis.small_tensors import matrices as _matrices
 from derivlint.analysis.small_tensors import products as _products
@@ -50,7 +51,7 @@ from derivlint.operators.shapes.size_values import Sizes, SizesError
 from derivlint.operators.shapes.sizes import METHODS, saved_property, written_sizes
 
 #: The modules that register operators in the table.
-FILLED_BY = (_view_ops, _index_ops, _products, _matrices, _reduce_ops, _windows)
+FILLED_BY = (_view_ops, _index_ops, _products, _matrices, _reduce_ops, _windows, _convolutions)
 #: The errors that evaluation may raise.
 FAILURES = (SizesError, UnknownValueError, *analysis.FAILURES)
 
