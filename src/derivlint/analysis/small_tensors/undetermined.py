@@ -65,7 +65,7 @@ def undetermined(
         function: the operator.
         point: the point of which one argument is changed.
     """
-    if any(value.type.is_list_like for value in function.schema.returns):
+    if any(value.type.is_list_like for value in function.schema.returns) or not point.signature.differentiable:
         return None
     for written in formula.written.names:
         name = written.text
