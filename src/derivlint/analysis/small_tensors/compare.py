@@ -50,7 +50,7 @@ from derivlint.operators.reference.evaluators import Evaluator
 #: Arguments that do not affect values.
 STORAGE = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format", "non_blocking", "copy", "generator"})
 #: Arguments with few values; a case has one of them.
-_CHOICES = frozenset({KEEPDIM, REDUCTION})
+_CHOICES = frozenset({KEEPDIM, REDUCTION, "reduce"})
 #: The element types of gradients and tangents.
 _NUMBERS = frozenset({float, int})
 #: The number of points without a known value after which a formula is abandoned.

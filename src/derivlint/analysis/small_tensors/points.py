@@ -13,12 +13,12 @@ from derivlint.analysis.scalar_evaluation.points import POSITIONS
 from derivlint.analysis.scalar_evaluation.reference import ReferenceOperator
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature
 from derivlint.analysis.scalar_evaluation.values import DualList, UnknownValueError
-from derivlint.analysis.shapes.compare import shown
 from derivlint.analysis.small_tensors.domain import FAILURES
 from derivlint.analysis.small_tensors.inputs import Values, seeds_like, small_arguments, symmetric, variations
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, sizes_of
 from derivlint.analysis.typed import TypedFormula
 from derivlint.model.generated.gradients import GRAD, GRADS
+from derivlint.operators.shapes.size_values import Sizes
 from derivlint.schema import NativeFunction
 from derivlint.source.lazy import cached_property
 
@@ -28,6 +28,8 @@ _STEPS = (2e-5, 1e-4)
 _AGREEMENT = 1e-4
 #: The kinds of numbers to try in turn; the first one that the operator accepts counts.
 _KINDS = (0, 1, 2)
+#: The types of arguments in a message; for tensors, their sizes.
+_SHOWN = (Sizes, tuple, bool, int, float, str)
 #: The maximum number of indices in a message.
 _MOST_SHOWN = 10
 
@@ -210,9 +212,10 @@ def _unit(tensor: SmallTensor, at: int) -> SmallTensor:
 
 def shown_arguments(point: TensorPoint) -> tuple[tuple[str, Value], ...]:
     """The arguments to show in a message; for tensors, their sizes."""
-    return shown(
-        {name: _positions(value) if name in POSITIONS else sizes_of(value) for name, value in point.arguments.items()}
+    arguments = (
+        (name, _positions(value) if name in POSITIONS else sizes_of(value)) for name, value in point.arguments.items()
     )
+    return tuple((name, value) for name, value in arguments if type(value) in _SHOWN)
 
 
 def _positions(value: Value) -> Value:

@@ -14,13 +14,17 @@ from derivlint.operators.shapes.size_values import Sizes, Value
 
 
 def value(item: Value) -> str:
-    """Format sizes as ``[2, 3]``, lists as ``{1, 2}``, flags by their C++ names."""
+    """Format sizes as ``[2, 3]``, lists as ``{1, 2}``, flags by their C++ names, numbers with three digits."""
     if type(item) is Sizes:
         return repr(item)
     if type(item) is tuple:
         return f"{{{', '.join(map(value, item))}}}"
     if isinstance(item, bool):
         return str(item).lower()
+    if isinstance(item, float):
+        return f"{item:.3g}"
+    if isinstance(item, str):
+        return f'"{item}"'
     return "nullopt" if item is None else str(item)
 
 
