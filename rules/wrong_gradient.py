@@ -161,20 +161,6 @@ INVALID = (
         message='the gradient of "self[0][0][0]" is 1.54 at dim = 1; the formula gives -1.54',
         help="computed with small tensors of distinct elements",
     ),
-    # of the kinds of reductions, some divide by the element
-    Invalid(
-        """\
-- name: scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) ->
-    Tensor
-  self, src: scatter_reduce_backward(grad, -self, dim, index, src, reduce, include_self, result)
-""",
-        at="3:14-97",
-        message=(
-            'the gradient of "self[0][0][0]" is -2.01 at self.sizes() = [3, 2, 5], dim = -2, index.sizes() = '
-            '[2, 3, 5], src.sizes() = [2, 3, 5], reduce = "prod", include_self = true; the formula gives 2.01'
-        ),
-        help="computed with small tensors of distinct elements",
-    ),
     # no element equals the value, so their number is zero
     Invalid(
         """\

@@ -379,6 +379,18 @@ def test_repeated_positions_are_shown(bundled_natives: NativeFunctions) -> None:
     assert (at["self"], at["index"]) == ((3, 2), (2, 1, 0, 2, 1))
 
 
+def test_the_kind_of_a_reduction_is_shown(bundled_natives: NativeFunctions) -> None:
+    """Products and maxima need the element and the result, sums do not."""
+    model = entry(
+        bundled_natives,
+        "- name: scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *,"
+        " bool include_self=True) -> Tensor",
+        "  self, src: scatter_reduce_backward(grad, -self, dim, index, src, reduce, include_self, result)",
+    )
+    (wrong,) = small_tensors_of(model, model.entries[0])
+    assert (wrong.where, dict(wrong.at)["reduce"]) == ((0, 0, 0), "prod")
+
+
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
