@@ -7,9 +7,10 @@ passed at all. Also a tensor that a helper is passed twice: for the parameter of
 that a helper is passed twice; an output that holds no indices for a parameter that takes indices or a mask, where
 another output holds them; a gradient, the only output or the argument whose gradient is computed, for an index or for
 the mask of "where" or "masked_fill"; a flag for an integer, or an integer for a flag; "true" for "is_result" or
-"self_is_result" beside an argument, or "false" beside the result; and the layout of one tensor for "layout" beside the
-sizes of another for "sizes". Values that operators refuse as masks or indices are errors, and so are other arguments
-in a backward or forward helper for an operator of PyTorch.
+"self_is_result" beside an argument, or "false" beside the result; the layout of one tensor for "layout" beside the
+sizes of another for "sizes"; the layout of another tensor than the one in the key for "self_layout"; and strides for
+"sizes" or sizes for "strides". Values that operators refuse as masks or indices are errors, and so are strides for
+sizes and other arguments in a backward or forward helper for an operator of PyTorch.
 
 ## Why it is bad
 Both are tensors, so either compiles. "hardsigmoid_backward" uses "self" to decide where the function is flat; if it is
@@ -65,6 +66,16 @@ VALID = (
     """\
 - name: relu(Tensor self) -> Tensor
   self: threshold_backward(grad, result, 0)
+""",
+    # "self" is the argument of the key, and sizes and strides are where they belong
+    """\
+- name: addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
+  self: maybe_multiply(grad, beta.conj())
+  mat1: mm_mat1_backward(grad, mat2, mat1.sym_sizes(), mat1.sym_strides(), mat1.layout(), alpha)
+  mat2: mm_mat2_backward(grad, mat1, mat2.sym_sizes(), mat2.sym_strides(), mat2.layout(), alpha)
+- name: mul.Tensor(Tensor self, Tensor other) -> Tensor
+  self: mul_tensor_backward(grad, other, self.scalar_type())
+  other: mul_tensor_backward(grad, self, other.scalar_type())
 """,
 )
 
@@ -175,6 +186,44 @@ INVALID = (
     ),
     Invalid(
         """\
+- name: _to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, \
+bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor
+  self: _to_copy_backward(grad, result.options())
+""",
+        at="2:33-49",
+        message='"_to_copy_backward" is passed "result.options()" for "self_options", in the formula for "self"',
+        help='pass the property of "self"',
+    ),
+    # for sizes and for strides, the first one of a call only
+    Invalid(
+        """\
+- name: mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
+  self: grad.expand_symint(self.sym_strides()) / self.sym_numel()
+""",
+        at="2:28-46",
+        message='"expand_symint" is passed "self.sym_strides()" for "size", which are strides',
+        help="pass the sizes",
+    ),
+    Invalid(
+        """\
+- name: mm(Tensor self, Tensor mat2) -> Tensor
+  self: mm_mat1_backward(grad, mat2, self.sym_sizes(), (self.sym_sizes()), self.layout(), 1)
+""",
+        at="2:56-74",
+        message='"mm_mat1_backward" is passed "(self.sym_sizes())" for "mat1_strides", which are sizes',
+        help="pass the strides",
+    ),
+    Invalid(
+        """\
+- name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
+  input, weight, bias: linear_backward(input, grad.view_symint(input.sym_strides()), weight, grad_input_mask)
+""",
+        at="2:64-83",
+        message='"view_symint" is passed "input.sym_strides()" for "size", which are strides',
+        help="pass the sizes",
+    ),
+    Invalid(
+        """\
 - name: best(Tensor self, int k, int dim=-1) -> (Tensor values, Tensor indices)
   self: value_selecting_reduction_backward_symint(grad, k, indices, self.sym_sizes(), true)
   output_differentiability: [True, False]
@@ -230,6 +279,12 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         elif kind is MismatchKind.OTHER_PROPERTY:
             message = with_parameters(problem, passed(problem), quoted(names[0]))
             yield order_finding(problem, message, "pass the properties of one tensor")
+        elif kind is MismatchKind.OTHER_OWNER:
+            message = f"{with_parameters(problem, passed(problem))}, in the formula for {quoted(names[1])}"
+            yield order_finding(problem, message, f"pass the property of {quoted(names[1])}")
+        elif kind is MismatchKind.SIZES_AND_STRIDES:
+            message = f"{with_parameters(problem, passed(problem))}, which are {names[0]}"
+            yield order_finding(problem, message, f"pass the {names[1]}")
         elif kind is MismatchKind.NOT_DISCRETE:
             message = f"{with_parameters(problem, quoted(names[0]))}, and {quoted(names[1])} holds integers or a mask"
             yield order_finding(problem, message, "pass the output that holds the indices")

@@ -24,12 +24,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, SupersededBy
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted, quoted_list
 from derivlint.model import DerivativeFormula
 
-META = RuleMeta(severity=Severity.ERROR, group="saving", checks=("L16",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="saving",
+    checks=("L16",),
+    yields_to=(SupersededBy(("mismatched-argument",), "sizes are meant"),),
+)
 
 VALID = (
     """\

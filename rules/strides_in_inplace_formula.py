@@ -22,13 +22,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.lint import Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import Finding, Invalid, RuleMeta, Severity, SupersededBy
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 from derivlint.model.generated.forward import MatchProblemKind
 
-META = RuleMeta(severity=Severity.ERROR, group="saving", checks=("M3",))
+META = RuleMeta(
+    severity=Severity.ERROR,
+    group="saving",
+    checks=("M3",),
+    yields_to=(SupersededBy(("mismatched-argument",), "sizes are meant"),),
+)
 
 VALID = (
     """\

@@ -6,7 +6,6 @@ PyTorch names parameters consistently: a helper for ``mse_loss`` takes ``self`` 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from enum import Enum
 from itertools import pairwise
@@ -17,7 +16,6 @@ from derivlint.analysis.calls.key_order import passed_variable
 from derivlint.analysis.dependence.arguments import is_discrete
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, callee_name, only_operand, role_of
 from derivlint.analysis.interpretation.degree import Degree
-from derivlint.analysis.interpretation.facts import Dependence
 from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.interpretation.operators import VIEWS
 from derivlint.analysis.outputs import discrete_kind
@@ -25,7 +23,6 @@ from derivlint.analysis.typed import TypedFormula, seed_names, seed_of
 from derivlint.cpp.cpp_type import BOOL, DOUBLE, TENSOR, types
 from derivlint.cpp.declarations.declaration import Parameter
 from derivlint.formula import Call, Expr, Index, Member, Name, unparenthesized
-from derivlint.formula.vocabulary import words
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRADS
 from derivlint.model.resolve import EntryFunction, generic_output_index
@@ -70,12 +67,16 @@ class MismatchKind(Enum):
     RESULT_FLAG = "result flag"
     #: the size or layout of one tensor beside those of another for "sizes" and "layout"
     OTHER_PROPERTY = "other property"
+    #: the layout of another tensor for "self_layout"
+    OTHER_OWNER = "other owner"
+    #: strides for "sizes", or sizes for "strides"
+    SIZES_AND_STRIDES = "sizes and strides"
     #: the operator's result for a parameter with the name of an argument
     RESULT_FOR_ARGUMENT = "result for argument"
 
 
-#: Values that operators refuse when they run.
-_REFUSED = frozenset({MismatchKind.FLOATING_MASK, MismatchKind.FLOATING_INDEX})
+#: Values that operators refuse when they run, or that no tensor makes right.
+_REFUSED = frozenset({MismatchKind.FLOATING_MASK, MismatchKind.FLOATING_INDEX, MismatchKind.SIZES_AND_STRIDES})
 #: Values with the names of other parameters.
 _NAMED = frozenset(
     {
@@ -407,8 +408,6 @@ def _is_converted(formula: TypedFormula, argument: CallArgument) -> bool:
     return (type is BOOL and declared in TAKING_FLAGS) or (type in NUMBERS and declared is BOOL)
 
 
-#: The last words of parameters for properties of a tensor.
-PROPERTIES = words("sizes strides layout")
 #: The suffix of flags for whether a function gets its input or its result,
 IS_RESULT = "is_result"
 #: and the parameters that they are about.
@@ -436,27 +435,6 @@ def contradicted_flags(interpretation: Interpretation) -> Iterator[ArgumentMisma
             is_result = not is_argument and (variable in outputs or variable == "self" + PRIMAL)
             if is_argument != is_result and formula.source_of(flag.node) == str(is_argument).lower():
                 yield ArgumentMismatch(MismatchKind.RESULT_FLAG, formula, call, (flag, tensor), (variable,))
-
-
-def mixed_properties(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
-    """The sizes, strides or layouts of different tensors that a call takes as those of one; one for each call."""
-    formula = interpretation.formula
-    for call in interpretation.calls:
-        owners: dict[str, list[tuple[str, CallArgument]]] = {}
-        for argument in call.arguments:
-            prefix, _, property_name = (argument.parameter.name if argument.parameter else "").rpartition("_")
-            read = interpretation.facts[argument.node].dependence
-            if property_name in PROPERTIES and len(read) == 1 and Dependence.METADATA in read.values():
-                owners.setdefault(prefix, []).append((next(iter(read)), argument))
-        for pairs in owners.values():
-            counts = Counter(owner for owner, _ in pairs)
-            usual = counts.most_common(1)[0][0]
-            blamed = next((argument for owner, argument in pairs if owner != usual), None)
-            if blamed is not None:
-                counterpart = next(argument for owner, argument in pairs if owner == usual)
-                text = formula.source_of(counterpart.node)
-                yield ArgumentMismatch(MismatchKind.OTHER_PROPERTY, formula, call, (blamed, counterpart), (text,))
-                break
 
 
 INTEGERS = types("int64_t SymInt")

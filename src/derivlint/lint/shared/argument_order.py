@@ -11,9 +11,9 @@ from derivlint.analysis.calls.argument_order import (
     contradicted_flags,
     converted_flags,
     floating_masks,
-    mixed_properties,
     output_mismatches,
 )
+from derivlint.analysis.calls.properties import mistaken_properties, mixed_properties
 from derivlint.lint.diagnostic import Finding, Fix, Severity
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
@@ -29,6 +29,7 @@ def wrongly_passed(entry: Entry, model: Model) -> Iterator[ArgumentMismatch]:
         converted_flags,
         contradicted_flags,
         mixed_properties,
+        mistaken_properties,
     ):
         for problem in analyses_of(model).collect(entry, mismatches):
             # "keepdim" for "dim" is another argument, and a flag for an integer
