@@ -2,11 +2,13 @@
 
 ## What it detects
 A call that returns the gradients of a key with several names, and whose parameter for the mask, an array of ``bool``,
-is passed a constant such as ``{true, true}`` or another mask, or left at its default.
+is passed a constant such as ``{true, true}`` or another mask, or left at its default; or a list that lacks the flag of
+one of the names, or has it in another place. Elements that a list does not have are "false" in C++, so
+``{grad_input_mask[0]}`` is a mask in which all further gradients are switched off.
 
 ## Why it is bad
 ``grad_input_mask`` flags the arguments that require a gradient. With another mask, expensive gradients are computed
-even if they are not needed, and an argument that it masks out receives no gradient.
+even if they are not needed, and an argument that it masks out receives no gradient, which is an error.
 
 ## Example
     - name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
@@ -76,11 +78,51 @@ INVALID = (
 """,
         at="2:79-117",
         message=(
-            '"output_mask" of "linear_backward" is "std::array<bool, 3>{true, true, false}" whatever gradients are '
-            "needed"
+            '"output_mask" of "linear_backward" is "std::array<bool, 3>{true, true, false}", so that the gradient of '
+            '"bias" is never computed'
         ),
         help='pass "grad_input_mask"',
         fixed="  input, weight, bias: 'grad.defined() ? linear_backward(input, grad, weight, grad_input_mask) :",
+    ),
+    # C++ sets the rest to "false"
+    Invalid(
+        """\
+- name: cudnn_convolution(Tensor self, Tensor weight, SymInt[] padding, SymInt[] stride, SymInt[] dilation, \
+SymInt groups, bool benchmark, bool deterministic, bool allow_tf32) -> Tensor
+  self, weight: "_cudnn_convolution_backward(self, grad, weight, padding, padding, stride, dilation, false, groups, \
+{grad_input_mask[0]})"
+""",
+        at="2:117-137",
+        message=(
+            '"output_mask" of "_cudnn_convolution_backward" is "{grad_input_mask[0]}", so that the gradient of '
+            '"weight" is never computed'
+        ),
+        help='pass "grad_input_mask"',
+        fixed=(
+            '  self, weight: "_cudnn_convolution_backward(self, grad, weight, padding, padding, stride, dilation, '
+            'false, groups, grad_input_mask)"'
+        ),
+    ),
+    # the flag of another argument, and both in the other order
+    Invalid(
+        """\
+- name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
+  input, weight, bias: linear_backward(input, grad, weight, {grad_input_mask[0], true, grad_input_mask[1]})
+""",
+        at="2:61-107",
+        message='"output_mask" of "linear_backward" has the flag of "weight" in the place of "bias"',
+        help='pass "grad_input_mask"',
+        fixed="  input, weight, bias: linear_backward(input, grad, weight, grad_input_mask)",
+    ),
+    Invalid(
+        """\
+- name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
+  input, weight, bias: linear_backward(input, grad, weight, {{grad_input_mask[1], grad_input_mask[0], true}})
+""",
+        at="2:61-109",
+        message='"output_mask" of "linear_backward" has the flag of "weight" in the place of "input"',
+        help='pass "grad_input_mask"',
+        fixed="  input, weight, bias: linear_backward(input, grad, weight, grad_input_mask)",
     ),
     # the operator's mask, of computed outputs
     Invalid(
@@ -114,12 +156,19 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             written, fix = formula.written, None
             where = formula.span_of(mask.call if mask.argument is None else mask.argument)
             value = "its default" if mask.argument is None else quoted(formula.source_of(mask.argument))
+            message = f"{quoted(mask.parameter)} of {quoted(mask.callee)} "
+            severity, name = None, mask.unflagged
+            if name is None:
+                message += f"is {value} whatever gradients are needed"
+            else:
+                flag = mask.flags[[name.text for name in written.names].index(name)]
+                # a function may have its mask in an order of its own, but has all flags then
+                severity = Severity.ERROR if name not in mask.flags else None
+                message += (
+                    f"is {value}, so that the gradient of {quoted(name)} is never computed"
+                    if flag == "false"
+                    else f"has the flag of {quoted(flag)} in the place of {quoted(name)}"
+                )
             if mask.argument is not None and mask.size == len(written.names) and written.is_exact():
                 fix = Fix(f'write "{GRAD_INPUT_MASK}"', (TextEdit(where, GRAD_INPUT_MASK),), safe=False)
-            yield Finding(
-                where,
-                f"{quoted(mask.parameter)} of {quoted(mask.callee)} is {value} whatever gradients are needed",
-                help=f'pass "{GRAD_INPUT_MASK}"',
-                fix=fix,
-                at=written,
-            )
+            yield Finding(where, message, help=f'pass "{GRAD_INPUT_MASK}"', fix=fix, severity=severity, at=written)

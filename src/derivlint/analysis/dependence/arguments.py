@@ -17,11 +17,23 @@ from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.siblings import declaring_sibling
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.cpp_type import BOOL, TENSOR, template_type
-from derivlint.formula import Call, Conditional, Expr, Name, Node, Parenthesized, TypeName, walk
+from derivlint.formula import (
+    BraceList,
+    Call,
+    Conditional,
+    Construct,
+    Expr,
+    Name,
+    Node,
+    Parenthesized,
+    TypeName,
+    unparenthesized,
+    walk,
+)
 from derivlint.formula.vocabulary import words
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
-from derivlint.model.generated.gradients import GRAD_INPUT_MASK
+from derivlint.model.generated.gradients import GRAD_INPUT_MASK, mask_index
 from derivlint.model.index import EntryIndex
 from derivlint.model.query import file_fact
 from derivlint.operators import Book
@@ -251,6 +263,7 @@ class OtherMask(Struct, frozen=True):
         parameter: the parameter for the mask.
         argument: the mask, or None for the parameter's default.
         size: the length of the mask.
+        flags: for each gradient, the argument whose flag its element is, or the text of a literal; empty if unknown.
     """
 
     formula: TypedFormula
@@ -259,6 +272,14 @@ class OtherMask(Struct, frozen=True):
     parameter: str
     argument: Expr | None
     size: int
+    flags: tuple[str, ...] = ()
+
+    @property
+    def unflagged(self) -> str | None:
+        """An argument whose flag is not in its place in the mask, if possible one whose flag is nowhere in it."""
+        names = (name.text for name in self.formula.written.names)
+        misplaced = [name for name, flag in zip(names, self.flags, strict=False) if flag not in (name, "true")]
+        return next((name for name in misplaced if name not in self.flags), next(iter(misplaced), None))
 
 
 def other_masks(formula: TypedFormula) -> Iterator[OtherMask]:
@@ -275,8 +296,32 @@ def other_masks(formula: TypedFormula) -> Iterator[OtherMask]:
             if array.size is None or array.arguments[:1] != (BOOL,):
                 continue
             argument = call.args[index] if index < len(call.args) else None
-            if argument is None or _is_other_mask(argument):
-                yield OtherMask(formula, call, facts.spelling, parameter.name, argument, array.size)
+            values = function.result.arguments
+            flags = _flags(formula, argument, array.size) if len(values) == array.size else ()
+            mask = OtherMask(formula, call, facts.spelling, parameter.name, argument, array.size, flags)
+            if argument is None or _is_other_mask(argument) or mask.unflagged is not None:
+                yield mask
+
+
+def _flags(formula: TypedFormula, mask: Expr | None, size: int) -> tuple[str, ...]:
+    """The argument whose flag each element of a list is; elements that a list lacks are "false" in C++."""
+    braces = mask.braces if isinstance(mask, Construct) else mask
+    items = braces.items if isinstance(braces, BraceList) else None
+    while items and isinstance(items[0], BraceList):
+        items = items[0].items
+    if items is None:
+        return ()
+    names = [name.text for name in formula.written.names]
+    flags = []
+    for item in map(unparenthesized, items):
+        position = mask_index(item)
+        if position is not None and position < len(names):
+            flags.append(names[position])
+        elif isinstance(item, Name) and item.simple in ("true", "false"):
+            flags.append(item.simple)
+        else:
+            return ()
+    return (*flags, *["false"] * (size - len(flags)))
 
 
 def _results(node: Expr) -> Iterator[Call]:

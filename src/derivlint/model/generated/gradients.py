@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from derivlint.cpp.cpp_type import TENSOR
-from derivlint.formula import Call, Formula, Index, Name, Number, Word, parse_formula, whole_number
+from derivlint.formula import Call, Formula, Index, Name, Node, Number, Word, parse_formula, whole_number
 from derivlint.model.differentiable import is_tensor_list
 from derivlint.model.words import mentions, occurrences, replaced_occurrences, variable_uses
 from derivlint.operators.special import WRAP_OPT_IF
@@ -237,6 +237,14 @@ def misread_gradients(body: DispatchBody) -> tuple[str, DerivativeFormula, Word]
     return refusal, formula, word
 
 
+def mask_index(node: Node) -> int | None:
+    """The literal index of ``grad_input_mask[i]``."""
+    if not isinstance(node, Index) or len(node.args) != 1 or not isinstance(node.args[0], Number):
+        return None
+    is_mask = isinstance(node.object, Name) and node.object.simple == GRAD_INPUT_MASK
+    return whole_number(node.args[0].text) if is_mask else None
+
+
 def out_of_range_masks(written: DerivativeFormula) -> list[tuple[Index, int]]:
     """The uses of ``grad_input_mask[i]`` whose literal index exceeds the arguments in the key."""
     formula = written.parsed
@@ -244,12 +252,9 @@ def out_of_range_masks(written: DerivativeFormula) -> list[tuple[Index, int]]:
     if formula.tree is None or not mentions(formula, GRAD_INPUT_MASK):
         return masks
     for node in formula.nodes:
-        if isinstance(node, Index) and len(node.args) == 1 and isinstance(node.args[0], Number):
-            base = node.object
-            value = whole_number(node.args[0].text)
-            is_mask = isinstance(base, Name) and base.simple == GRAD_INPUT_MASK
-            if is_mask and value is not None and value >= len(written.names):
-                masks.append((node, value))
+        position = mask_index(node)
+        if isinstance(node, Index) and position is not None and position >= len(written.names):
+            masks.append((node, position))
     return masks
 
 
