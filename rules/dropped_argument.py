@@ -7,9 +7,11 @@ left at its default, or passed the argument negated or combined with literals ("
 call of the operator itself on a tangent, of "nll_loss" in the formula for the gradient of "nll_loss_backward", and a
 forward formula that calls the operator itself without its dtype, so that the tangent has another dtype than the output.
 A parameter may abbreviate the name ("eps" for "epsilon", "train" for "training"), or be the only number for the only
-number that the formula does not mention ("p" for "ord"). A dimension or another integer that the formula does not
-mention is reported at every call on a gradient or tangent that takes a literal by its name. An argument that is negated
-or combined with literals is an error, since no value of it makes the formula right.
+number that the formula does not mention ("p" for "ord"). A tensor that such a function is passed with another sign or
+number ("-self", "2 * result"), or an elementwise function of it ("self.abs()"), is reported unless values prove the
+formula right. A dimension or another integer that the formula does not mention is reported at every call on a gradient
+or tangent that takes a literal by its name. An argument other than a tensor that is negated or combined with literals
+is an error, since no value of it makes the formula right.
 
 ## Why it is bad
 The function could take the operator's argument; with a literal, the formula is right for one value of it only.
@@ -43,12 +45,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.analysis import analyses_of
+from derivlint.analysis import FormulaAnalyses, analyses_of
 from derivlint.analysis.calls.argument_order import IS_RESULT
-from derivlint.analysis.calls.dropping import dropped_arguments
+from derivlint.analysis.calls.dropping import altered_tensors, dropped_arguments
+from derivlint.analysis.interpretation.interpret import Interpretation
 from derivlint.analysis.shapes.compare import shape_judgement_of
 from derivlint.analysis.small_tensors.compare import small_tensors_of
-from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Confidence, Finding, Invalid, RuleMeta, Severity, SupersededBy
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
@@ -56,7 +59,15 @@ from derivlint.lint.shared.typed_edits import written
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
-META = RuleMeta(severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED,), reads=AnalysisDepth.SEMANTICS)
+META = RuleMeta(
+    severity=Severity.WARNING,
+    group="arguments",
+    yields_to=(
+        UNCOMPILED,
+        SupersededBy(("computed-for-sizes",), "only the sizes are used"),
+    ),
+    reads=AnalysisDepth.SEMANTICS,
+)
 
 VALID = (
     # a number of another operator's backward function
@@ -83,6 +94,16 @@ grad_input_mask)) : std::tuple<Tensor, Tensor, Tensor>()"
     """\
 - name: leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor
   self: leaky_relu_backward(grad, self, negative_slope, false)
+""",
+    # hardshrink_backward compares the absolute value
+    """\
+- name: hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
+  self: hardshrink_backward(grad, self.abs(), lambd)
+""",
+    # the same values
+    """\
+- name: _pdist_forward(Tensor self, float p=2) -> Tensor
+  self: _pdist_backward(grad.neg(), self.contiguous(), p, at::zeros_like(result) + result * 1) * -1
 """,
 )
 
@@ -145,6 +166,39 @@ scales_w)
         at="3:11-29",
         message='"cumsum" is called without "dtype", an argument of "cumsum": the default is used',
         help='pass "dtype"',
+    ),
+    # a tensor, but not as it is
+    Invalid(
+        """\
+- name: _pdist_forward(Tensor self, float p=2) -> Tensor
+  self: _pdist_backward(grad, -self, p, result)
+""",
+        at="2:31-36",
+        message='"_pdist_backward" is passed "-self" for "self", not "self" itself',
+        help='pass "self"',
+        fixed="  self: _pdist_backward(grad, self, p, result)",
+    ),
+    Invalid(
+        """\
+- name: _cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor
+  x1: _cdist_backward(grad.contiguous(), (x1 + 1), x2, p, result)
+  x2: _cdist_backward(grad.mT().contiguous(), x2, x1, p, result.mT().contiguous())
+""",
+        at="2:42-50",
+        message='"_cdist_backward" is passed "(x1 + 1)" for "x1", not "x1" itself',
+        help='pass "x1"',
+        fixed="  x1: _cdist_backward(grad.contiguous(), x1, x2, p, result)",
+    ),
+    Invalid(
+        """\
+- name: median(Tensor self) -> Tensor
+  self: evenly_distribute_backward(grad, self, result)
+  result: evenly_read_jvp(self_t, self_p, at::exp(result))
+""",
+        at="3:43-58",
+        message='"evenly_read_jvp" is passed "at::exp(result)" for "value", not "result" itself',
+        help='pass "result"',
+        fixed="  result: evenly_read_jvp(self_t, self_p, result)",
     ),
     # the operator whose gradient a backward operator gives, and an operator on a tangent
     Invalid(
@@ -225,6 +279,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     wrong = {problem.formula for problem in shape_judgement_of(model, entry)}
     wrong |= {problem.formula for problem in small_tensors_of(model, entry)}
     for interpretation in analyses.interpretations(entry):
+        yield from _altered(analyses, interpretation)
         for dropped in dropped_arguments(interpretation):
             formula, name = dropped.formula, dropped.name
             if dropped.literal is None and formula in wrong and not formula.is_backward:
@@ -250,3 +305,18 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             yield Finding(
                 where, message, help=help, fix=fix, at=formula.written, confidence=confidence, severity=severity
             )
+
+
+def _altered(analyses: FormulaAnalyses, interpretation: Interpretation) -> Iterator[Finding]:
+    """Find the tensors that are changed before they are passed on."""
+    for altered in altered_tensors(analyses, interpretation):
+        formula, node, variable = altered.formula, altered.argument.node, altered.variable
+        place = written(formula, node)
+        message = f"{quoted(altered.call.spelling)} is passed {quoted(formula.source_of(node))} for "
+        yield Finding(
+            formula.span_of(node),
+            f"{message}{quoted(altered.parameter)}, not {quoted(variable)} itself",
+            help=f"pass {quoted(variable)}",
+            fix=formula_fix(formula.written, f"pass {quoted(variable)}", [(*place, variable)]) if place else None,
+            at=formula.written,
+        )

@@ -5,6 +5,8 @@ default is used, the formula is right only for one value of the argument. The sa
 itself on a tangent, calls of the forward operator in a double backward, and functions of the gradient that take a
 literal for a dimension or index that the formula does not mention.
 
+Tensors that are changed before they are passed on are as suspicious: ``key + 1`` for ``key``.
+
 The parameter may have another name: an abbreviation, such as ``eps`` for ``epsilon``, or any name if it is for the only
 number that the formula does not mention: ``p`` of ``norm_backward`` for ``ord`` of ``linalg_vector_norm``.
 """
@@ -15,14 +17,20 @@ from collections.abc import Collection, Iterator, Set
 
 from msgspec import Struct
 
-from derivlint.analysis.calls.argument_order import IS_RESULT
-from derivlint.analysis.interpretation.callee import CallFacts
+from derivlint.analysis.calls.argument_order import IS_RESULT, SAME_VALUE
+from derivlint.analysis.formula_analyses import FormulaAnalyses
+from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, only_operand, role_of
 from derivlint.analysis.interpretation.interpret import Interpretation
+from derivlint.analysis.interpretation.operators import LIKE_FIRST, MAY_RETURN_ARGUMENT, VIEWS
+from derivlint.analysis.scalar_evaluation.compare import compared
+from derivlint.analysis.scalar_evaluation.reference import reference_of
+from derivlint.analysis.small_tensors.compare import is_confirmed
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.cpp_type import DOUBLE, SCALAR, template_type
 from derivlint.cpp.declarations.declaration import Parameter
 from derivlint.formula import (
     Binary,
+    Call,
     Conditional,
     Expr,
     Name,
@@ -33,8 +41,17 @@ from derivlint.formula import (
     unparenthesized,
     walk,
 )
+from derivlint.model.generated.forward import PRIMAL
 from derivlint.model.resolve import EntryFunction
+from derivlint.operators import Book
+from derivlint.operators.shapes.sizes import is_broadcasting
 
+#: Functions that return the values of their argument, or only look at its sizes.
+PRESERVING = SAME_VALUE | VIEWS | MAY_RETURN_ARGUMENT | LIKE_FIRST | Book.by_hand("moves-elements")
+PRESERVING |= Book.by_hand("conjugates")
+ARITHMETIC = ("+", "-", "*", "/")
+#: Factors without effect.
+ONE = ("1", "1.", "1.0")
 #: Parts of the names of functions for gradients and tangents.
 BACKWARD = "backward"
 JVP = "_jvp"
@@ -115,6 +132,71 @@ def dropped_arguments(interpretation: Interpretation) -> Iterator[DroppedArgumen
             is_altered = node is not None and not may_alter and _is_altered(node, name)
             if node is None or _is_literal(node) or is_altered:
                 yield DroppedArgument(formula, call, name, parameter.name, node, is_altered)
+
+
+class AlteredTensor(Struct, frozen=True):
+    """A tensor that is changed before it is passed to a backward function.
+
+    Attributes:
+        formula: the formula.
+        call: the call.
+        argument: the changed tensor.
+        parameter: the name of its parameter.
+        variable: the argument or output of the operator.
+    """
+
+    formula: TypedFormula
+    call: CallFacts
+    argument: CallArgument
+    parameter: str
+    variable: str
+
+
+def altered_tensors(analyses: FormulaAnalyses, interpretation: Interpretation) -> Iterator[AlteredTensor]:
+    """The arguments and outputs that are passed with a sign, a number or the like to functions for gradients."""
+    formula = interpretation.formula
+    function = formula.written.entry.function
+    if function is None or formula.written.auto is not None:
+        return
+    tensors = {name if formula.is_backward else name + PRIMAL for name in function.tensor_arguments}
+    tensors |= {output.name for output in function.outputs}
+    for call in interpretation.calls:
+        if call.function is None or call.is_method or not (BACKWARD in call.name or JVP in call.name):
+            continue
+        for argument in call.arguments:
+            if argument.parameter is None or not argument.parameter.type.has_tensors:
+                continue
+            variable = None if role_of(argument.parameter).is_seed else _altered(formula, argument.node)
+            if variable in tensors and not _is_right(analyses, formula, call):
+                yield AlteredTensor(formula, call, argument, argument.parameter.name, variable)
+
+
+def _is_right(analyses: FormulaAnalyses, formula: TypedFormula, call: CallFacts) -> bool:
+    """Whether values prove a formula right: ``hardshrink_backward(grad, self.abs(), lambd)``."""
+    differentiability = analyses.model.canonical_differentiability(formula.written.body)
+    reference = reference_of(differentiability.function) if differentiability is not None else None
+    if differentiability is None or is_confirmed(differentiability, formula):
+        return differentiability is not None
+    if reference is None or not is_broadcasting(call.name):
+        return False
+    checks = compared(analyses, (formula,), differentiability, reference)
+    return any(check.compared and not check.witnesses and not check.doubts for check in checks)
+
+
+def _altered(formula: TypedFormula, node: Expr) -> str | None:
+    """The variable of which an expression is an elementwise function with other values: ``-x``, ``2 * x``."""
+    node, operand = unparenthesized(node), None
+    call = formula.call(node) if isinstance(node, Call) else None
+    if isinstance(node, Call) and call is not None:
+        operand = only_operand(node) if is_broadcasting(call.name) and call.name not in PRESERVING else None
+    elif isinstance(node, Unary) and node.op == "-":
+        operand = node.operand
+    elif isinstance(node, Binary) and node.op in ARITHMETIC:
+        for number, side in ((node.left, node.right), (node.right, node.left)):
+            is_neutral = isinstance(number, Number) and (number.is_zero if node.op in "+-" else number.text in ONE)
+            operand = side if isinstance(number, Number) and not is_neutral else operand
+    inner = unparenthesized(operand) if operand is not None else None
+    return inner.simple if isinstance(inner, Name) else None
 
 
 def _renamed(parameter: Parameter, renamed: Set[str], numbers: Set[str]) -> str | None:
