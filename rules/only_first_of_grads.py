@@ -39,6 +39,7 @@ META = RuleMeta(
     yields_to=(
         FULL_STOP,
         SupersededBy(("repeated-gradient",), "another gradient is meant", Within.FORMULA, joins=True),
+        SupersededBy(("wrong-index",), 'in a foreach formula, "grads[i]" is meant'),
     ),
 )
 

@@ -2,11 +2,13 @@
 
 ## What it detects
 A subscript on a value that has none, or with an index that it does not take; a negative index into a list; a "std::get"
-past the end of a tuple or on something other than a tuple.
+past the end of a tuple or on something other than a tuple; in the formula of a foreach operator, an index into a list
+other than "i", or "i" as an index into a tensor.
 
 ## Why it is bad
 PyTorch's generator copies formulas into C++ without type checking them, so the mistake surfaces only when PyTorch is
-rebuilt. A negative index compiles: it reads memory before the list.
+rebuilt. A negative index compiles: it reads memory before the list. The formula of a foreach operator is evaluated for
+each index "i": another element is that of another tensor, or past the end of the list.
 
 ## Example
     - name: exp(Tensor self) -> Tensor
@@ -38,6 +40,10 @@ VALID = (
 - name: exp(Tensor self) -> Tensor
   self: grad * std::get<1>(at::sort(self))
 """,
+    """\
+- name: _foreach_pow.ScalarList(Tensor[] self, Scalar[] exponent) -> Tensor[]
+  self: pow_backward(grads[i], self[(i)], exponent[i])
+""",
 )
 
 INVALID = (
@@ -66,11 +72,57 @@ INVALID = (
         message='"[-1]" is before the first element: C++ counts from the start',
         help='the last element is ".back()"',
     ),
+    # foreach formulas
+    Invalid(
+        """\
+- name: _foreach_pow.ScalarList(Tensor[] self, Scalar[] exponent) -> Tensor[]
+  self: pow_backward(grads[i], self[i], exponent[(i * 2)])
+""",
+        at="2:41-58",
+        message='"exponent[(i * 2)]" is not the element "i" that a foreach formula is evaluated for',
+        help='write "exponent[i]"',
+    ),
+    Invalid(
+        """\
+- name: _foreach_pow.ScalarList(Tensor[] self, Scalar[] exponent) -> Tensor[]
+  self: pow_backward(grads[0], self[i], exponent[i])
+""",
+        at="2:22-30",
+        message='"grads[0]" is not the element "i" that a foreach formula is evaluated for',
+        help='write "grads[i]"',
+    ),
+    Invalid(
+        """\
+- name: _foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]
+  self: norm_backward(grads[i], self[i], ord, result[i])
+  result: norm_jvp(self_p, self_t, ord, self_p[i])
+""",
+        at="3:41-50",
+        message='"self_p[i]" is a part of a tensor, not of a list',
+        help='write "self_p"',
+    ),
+    # PyTorch's generator adds "[i]"
+    Invalid(
+        """\
+- name: _foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]
+  self: norm_backward(grads[i], self[i], ord, result[i])
+  result: norm_jvp(self_p, self_t, ord, result[0])
+""",
+        at="3:11-51",
+        message='"result[i][0]" is a part of a tensor, not of a list',
+        help='write "result[i]"',
+    ),
 )
 
 
 @judges(
-    FormulaProblem, kinds=(TypeProblemKind.NOT_INDEXABLE, TypeProblemKind.NEGATIVE_INDEX, TypeProblemKind.TUPLE_INDEX)
+    FormulaProblem,
+    kinds=(
+        TypeProblemKind.NOT_INDEXABLE,
+        TypeProblemKind.NEGATIVE_INDEX,
+        TypeProblemKind.ELEMENT_INDEX,
+        TypeProblemKind.TUPLE_INDEX,
+    ),
 )
 def check(problem: FormulaProblem) -> Iterator[Finding]:
     """Check the indices of formulas."""

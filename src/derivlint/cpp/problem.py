@@ -54,6 +54,8 @@ class TypeProblemKind(Enum):
     NOT_INDEXABLE = "not-indexable"
     #: a negative index into a list, which C++ does not count from its end
     NEGATIVE_INDEX = "negative-index"
+    #: another index into a list than that of the element for which a foreach formula is evaluated
+    ELEMENT_INDEX = "element-index"
     #: ``std::get`` beyond the end of a tuple, or on another type
     TUPLE_INDEX = "tuple-index"
     #: a cast or construction that no constructor accepts
@@ -76,6 +78,7 @@ class TypeProblemKind(Enum):
 ACCEPTED = frozenset(
     {
         TypeProblemKind.NEGATIVE_INDEX,
+        TypeProblemKind.ELEMENT_INDEX,
         TypeProblemKind.INTEGER_DIVISION,
         TypeProblemKind.INTEGER_BASE,
         TypeProblemKind.DEPRECATED,

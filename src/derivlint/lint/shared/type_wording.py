@@ -164,6 +164,11 @@ _FACTS: dict[TypeProblemKind, Callable[[TypeProblem], str]] = {
         f"{shown(p.object or UNKNOWN)} takes no index of type {shown(p.actual[0])}"
     ),
     TypeProblemKind.NEGATIVE_INDEX: lambda p: f'"[{p.name}]" is before the first element: C++ counts from the start',
+    TypeProblemKind.ELEMENT_INDEX: lambda p: (
+        f"{quoted(p.name)} is a part of a tensor, not of a list"
+        if p.object is TENSOR
+        else f'{quoted(p.name)} is not the element "i" that a foreach formula is evaluated for'
+    ),
     TypeProblemKind.TUPLE_INDEX: _tuple_index,
     TypeProblemKind.CONSTRUCTION: lambda p: (
         f"{quoted(p.name)} cannot be constructed from {_all(p.actual, 'and') or 'nothing'}"
@@ -286,6 +291,7 @@ _CURES: dict[TypeProblemKind, Callable[[TypeProblem], str | None]] = {
     TypeProblemKind.BRANCHES: lambda p: "convert one branch to the type of the other",
     TypeProblemKind.NOT_INDEXABLE: lambda p: "index it with an integer",
     TypeProblemKind.NEGATIVE_INDEX: lambda p: 'the last element is ".back()"' if p.name == "-1" else None,
+    TypeProblemKind.ELEMENT_INDEX: lambda p: f"write {quoted(p.alternative or '')}",
     TypeProblemKind.TUPLE_INDEX: lambda p: None if p.name else 'remove "std::get"',
     TypeProblemKind.CONSTRUCTION: lambda p: f"pass arguments that a constructor of {quoted(p.name)} takes",
     TypeProblemKind.NOT_ASSIGNABLE: lambda p: "write an expression that returns a new value",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from derivlint.cpp.cpp_type import TENSOR, Value
+from derivlint.cpp.cpp_type import SCALAR, TENSOR, Value
 from derivlint.cpp.expressions.consumer import Consumer, Use, check_result
 from derivlint.cpp.expressions.inference import Inference
 from derivlint.cpp.library import Library
@@ -19,10 +19,22 @@ from derivlint.cpp.lookup import EntityKind, look_up
 from derivlint.cpp.problem import ACCEPTED, TypeProblem, TypeProblemKind
 from derivlint.cpp.scope import BACKWARD_LEVELS, FORWARD_LEVELS, Scope
 from derivlint.cpp.types import DeclaredType
-from derivlint.formula import Call, Expr, Formula, Lambda, Name, Node, SyntaxProblemKind, parse_formula, walk
+from derivlint.formula import (
+    Call,
+    Expr,
+    Formula,
+    Index,
+    Lambda,
+    Name,
+    Node,
+    SyntaxProblemKind,
+    parse_formula,
+    unparenthesized,
+    walk,
+)
 from derivlint.formula.nodes import Declared
 from derivlint.model.entry import DerivativeFormula, Entry, Role
-from derivlint.model.generated.evaluation import Evaluation, Mode, Origin
+from derivlint.model.generated.evaluation import INDEX, Evaluation, Mode, Origin
 from derivlint.model.generated.forward import SELF_TANGENT, base_name_uses, copied_formula, misread_base_name
 from derivlint.model.keywords import near_keyword
 from derivlint.model.resolve import NameKind
@@ -249,9 +261,38 @@ class TypeChecker:
             problems = tuple(typer.problems)
             # do not report problems of the consumer
             typer.problems.clear()
-        problems = (*problems, *typer.notes)
+        problems = (*problems, *typer.notes, *_misindexed(evaluation, typed))
         fallback = self._fallback() if problems else None
         return problems if fallback is None else fallback._check(evaluation)
+
+
+def _misindexed(evaluation: Evaluation, typed: Typed) -> Iterator[TypeProblem]:
+    """The lists in a foreach formula with another index than "i", and the tensors with that index."""
+    if INDEX not in evaluation.variables or any(isinstance(node, Lambda) for node in typed.formula.nodes):
+        return
+    for node in typed.formula.nodes:
+        if not isinstance(node, Index) or node.object not in typed.typer.found:
+            continue
+        object = typed.typer.found[node.object].type
+        is_list = object.head in ("vector", "ArrayRef") and object.arguments[:1] in ((TENSOR,), (SCALAR,))
+        # in forward formulas, torchgen makes "result[i][0]" of "result[0]"
+        is_part = object is TENSOR and (_is_element(node) or _is_element(unparenthesized(node.object)))
+        if is_part or (is_list and not _is_element(node)):
+            name, alternative = (evaluation.text[part.start : part.end] for part in (node, node.object))
+            yield TypeProblem(
+                TypeProblemKind.ELEMENT_INDEX,
+                node.start,
+                node.end,
+                name=name,
+                object=object,
+                alternative=alternative if is_part else f"{alternative}[{INDEX}]",
+            )
+
+
+def _is_element(node: Expr) -> bool:
+    """Whether an expression is an element "i" of something."""
+    index = unparenthesized(node.args[0]) if isinstance(node, Index) and len(node.args) == 1 else None
+    return isinstance(index, Name) and index.simple == INDEX
 
 
 def scope_of(evaluation: Evaluation, is_complete: bool) -> Scope:
