@@ -2,7 +2,7 @@
 
 ## What it detects
 A number of dimensions, elements or a size that is compared with a number so that the result is the same for all tensors
-("self.dim() < 0", "self.sym_numel() >= 0"), and a minus before a flag or a comparison ("-grad.defined() ? ..."), which
+("self.dim() < 0", "-self.sym_numel() > 0"), and a minus before a flag or a comparison ("-grad.defined() ? ..."), which
 C++ converts to a number that is true or false as before.
 
 ## Why it is bad
@@ -64,6 +64,16 @@ INVALID = (
 """,
         at="2:10-31",
         message='"self.sym_numel() >= 0" is always true: a number of elements is not negative',
+        help="compare with another number",
+    ),
+    Invalid(
+        """\
+- name: index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor
+  source: "-source.dim() > 0 ? grad.index_select(dim, index).expand_as(source) : grad.index_select(dim, \
+index.squeeze(0))"
+""",
+        at="2:12-29",
+        message='"-source.dim() > 0" is always false: a number of dimensions is not negative',
         help="compare with another number",
     ),
     Invalid(

@@ -34,6 +34,8 @@ def constant_comparisons(formula: DerivativeFormula) -> Iterator[tuple[Binary, b
             continue
         for op, operand, bound in ((node.op, node.left, node.right), (_FLIPPED[node.op], node.right, node.left)):
             call, number = unparenthesized(operand), _integer(bound)
+            if isinstance(call, Unary) and call.op == "-" and number is not None:
+                call, number, op = unparenthesized(call.operand), -number, _FLIPPED[op]
             if number is None or not isinstance(call, Call) or not isinstance(call.callee, Member):
                 continue
             count = COUNTS.get(call.callee.name)
