@@ -2,7 +2,8 @@
 
 ## What it detects
 The backward formulas of one dispatch key use some of "grads[i]" or "grad_<output>", and never that of another
-differentiable output. A formula that passes "grads" on as a whole uses them all.
+differentiable output. A formula that passes "grads" on as a whole uses them all. Also a gradient that is used in one
+branch of a condition, while the other branch uses other gradients only, unless the condition is about a gradient.
 
 ## Why it is bad
 The contribution of that output to the loss is silently dropped. Either a formula lacks a term, or the output is not
@@ -29,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.dependence.missing import unused_output_gradients
+from derivlint.analysis.dependence.missing import one_sided_gradients, unused_output_gradients
 from derivlint.lint import AnalysisDepth, Finding, Invalid, Related, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import UNKNOWN_OUTPUTS
 from derivlint.lint.judging import judges
@@ -48,6 +49,11 @@ META = RuleMeta(
 )
 
 VALID = (
+    # a condition on a gradient
+    """\
+- name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
+  A: "grad_R.defined() ? linalg_qr_backward(grad_Q, grad_R, Q, R, mode) : linalg_qr_backward(grad_Q, {}, Q, R, mode)"
+""",
     """\
 - name: _thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? input_bias=None, Tensor? \
 hidden_bias=None) -> (Tensor, Tensor, Tensor)
@@ -76,6 +82,19 @@ grads[1], input_gates, hidden_gates, input_bias, hidden_bias, cx, result1)
         ),
         help='use "grads[2]", or write False for "result2" in output_differentiability',
     ),
+    Invalid(
+        """\
+- name: _thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? input_bias=None, Tensor? \
+hidden_bias=None) -> (Tensor, Tensor, Tensor)
+  output_differentiability: [True, True, False]
+  input_gates, hidden_gates, cx, input_bias, hidden_bias: "GradMode::is_enabled() ? \
+_thnn_differentiable_lstm_cell_backward(hidden_gates[0], grads[1], input_gates, hidden_gates, input_bias, hidden_bias, \
+cx, result1) : _thnn_fused_lstm_cell_backward(grads[0], grads[1], cx, result1, result2, input_bias.defined())"
+""",
+        at="3:85-216",
+        message='this branch does not use the gradient "grads[0]", which the other branch uses',
+        help='use "grads[0]" in both branches',
+    ),
 )
 
 
@@ -94,4 +113,13 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 related=(Related("a formula that uses another one", unused.last.key_span),),
                 at=body,
                 rests_on=(body.entry.operator or "",),
+            )
+    for interpretation in analyses.interpretations(entry):
+        for one_sided in one_sided_gradients(interpretation):
+            gradient = quoted(one_sided.gradient)
+            yield Finding(
+                one_sided.formula.span_of(one_sided.branch),
+                f"this branch does not use the gradient {gradient}, which the other branch uses",
+                help=f"use {gradient} in both branches",
+                at=one_sided.formula.written,
             )

@@ -11,8 +11,10 @@ from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.interpretation.callee import CallFacts, role_of
 from derivlint.analysis.interpretation.degree import Degree
 from derivlint.analysis.interpretation.interpret import Interpretation
+from derivlint.analysis.typed import TypedFormula, seed_names
 from derivlint.cpp.cpp_type import TENSOR
 from derivlint.cpp.declarations.declaration import Parameter
+from derivlint.formula import Conditional, Expr
 from derivlint.model import DerivativeFormula, DispatchBody
 from derivlint.model.generated.forward import TANGENT
 from derivlint.model.generated.gradients import NAMED_PREFIX, gradients_of
@@ -61,6 +63,38 @@ def unused_output_gradients(analyses: FormulaAnalyses, body: DispatchBody) -> It
     for index, name in enumerate(names):
         if index not in used:
             yield UnusedOutputGradient(body, name, index, texts, bool(gradients.named), last)
+
+
+class OneSidedGradient(Struct, frozen=True):
+    """A gradient that only one branch of a condition uses.
+
+    Attributes:
+        formula: the formula.
+        branch: the branch without the gradient, which uses another one.
+        gradient: the gradient.
+    """
+
+    formula: TypedFormula
+    branch: Expr
+    gradient: str
+
+
+def one_sided_gradients(interpretation: Interpretation) -> Iterator[OneSidedGradient]:
+    """The gradients that one branch of a condition uses and the other does not, unless the condition is about one."""
+    formula, facts = interpretation.formula, interpretation.facts
+    for node in formula.nodes if formula.is_backward else ():
+        # statements of lambdas have no facts
+        if not isinstance(node, Conditional) or node.condition not in facts or node.otherwise not in facts:
+            continue
+        # "grads[1].defined() ? ..."
+        read = {name.partition("[")[0] for name in facts[node.condition].dependence}
+        if not read.isdisjoint(seed_names(formula)):
+            continue
+        for branch, counterpart in ((node.then, node.otherwise), (node.otherwise, node.then)):
+            unused = sorted(facts[counterpart].seeds - facts[branch].seeds)
+            if facts[branch].seeds and unused:
+                yield OneSidedGradient(formula, branch, unused[0])
+                break
 
 
 def missing_tangents(analyses: FormulaAnalyses, body: DispatchBody) -> Iterator[tuple[DerivativeFormula, str]]:
