@@ -65,6 +65,7 @@ META = RuleMeta(
     yields_to=(
         UNCOMPILED,
         SupersededBy(("computed-for-sizes",), "only the sizes are used"),
+        SupersededBy(("mismatched-argument",), "C++ converts the number to a flag"),
     ),
     reads=AnalysisDepth.SEMANTICS,
 )

@@ -6,7 +6,8 @@ passed another argument or, in the operator's own backward function, its result,
 passed at all. Also a tensor that a helper is passed twice: for the parameter of its name and for another one; an output
 that a helper is passed twice; an output that holds no indices for a parameter that takes indices or a mask, where
 another output holds them; a gradient, the only output or the argument whose gradient is computed, for an index or for
-the mask of "where" or "masked_fill"; a flag for an integer, or an integer for a flag; "true" for "is_result" or
+the mask of "where" or "masked_fill", or a mask with a minus or a number ("mask * 2"); an operand of "&", "|" or "~"
+that is floating-point; a flag for an integer, or an integer for a flag, also "-keepdim"; "true" for "is_result" or
 "self_is_result" beside an argument, or "false" beside the result; the layout of one tensor for "layout" beside the
 sizes of another for "sizes"; the layout of another tensor than the one in the key for "self_layout"; and strides for
 "sizes" or sizes for "strides". Values that operators refuse as masks or indices are errors, and so are strides for
@@ -40,9 +41,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from derivlint.analysis.calls.argument_order import MismatchKind
+from derivlint.analysis import analyses_of
+from derivlint.analysis.calls.argument_order import MismatchKind, floating_bits
 from derivlint.cpp.cpp_type import BOOL, DOUBLE
-from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
+from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity, SupersededBy
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
 from derivlint.lint.shared.argument_order import order_finding, parameter, passed, with_parameters, wrongly_passed
@@ -51,7 +53,10 @@ from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 
 META = RuleMeta(
-    severity=Severity.WARNING, group="arguments", yields_to=(UNCOMPILED_HERE,), reads=AnalysisDepth.SEMANTICS
+    severity=Severity.WARNING,
+    group="arguments",
+    yields_to=(UNCOMPILED_HERE, SupersededBy(("miscast-gradient",), "a cast to the dtype of another argument")),
+    reads=AnalysisDepth.SEMANTICS,
 )
 
 VALID = (
@@ -139,6 +144,49 @@ INVALID = (
     ),
     Invalid(
         """\
+- name: masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
+  self: grad.masked_fill((mask * 2), 0)
+  mask: non_differentiable
+""",
+        at="2:26-36",
+        message='"masked_fill" is passed "(mask * 2)" for "mask", which is not boolean',
+        help="pass a mask or a comparison",
+    ),
+    Invalid(
+        """\
+- name: where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
+  condition: non_differentiable
+  self: where(-condition, grad, 0)
+  other: where(condition, 0, grad)
+""",
+        at="3:15-25",
+        message='"where" is passed "-condition" for "condition", which is not boolean',
+        help="pass a mask or a comparison",
+    ),
+    # bitwise operators
+    Invalid(
+        """\
+- name: xlogy.Tensor(Tensor self, Tensor other) -> Tensor
+  self: at::xlogy(grad, other).masked_fill((0.) & (other <= 0.), 0.)
+  other: grad * self / other
+""",
+        at="2:44-48",
+        message='"&" takes masks and integers, and "(0.)" is floating-point',
+        help="compare it with a number",
+    ),
+    Invalid(
+        """\
+- name: xlogy.Tensor(Tensor self, Tensor other) -> Tensor
+  self: at::xlogy(grad, other).masked_fill((self == 0.) & (other <= 0.), 0.)
+  other: grad * self / other
+  result: at::xlogy(self_t, other_p).masked_fill(~self_p | (other_p <= 0.), 0.) + other_t * self_p / other_p
+""",
+        at="4:51-57",
+        message='"~" takes masks and integers, and "self_p" is floating-point',
+        help="compare it with a number",
+    ),
+    Invalid(
+        """\
 - name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
   self: grad.index_fill(dim, result, 0)
 """,
@@ -153,6 +201,16 @@ INVALID = (
 """,
         at="2:61-65",
         message='"cumprod_backward" is passed "true" for "dim", which is a flag',
+        help="pass a value of the type of the parameter",
+    ),
+    Invalid(
+        """\
+- name: mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
+  self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)
+  values: gather_with_keepdimed_indices(self_t, dim, indices, -keepdim)
+""",
+        at="3:63-71",
+        message='"gather_with_keepdimed_indices" is passed "-keepdim" for "keepdim", which is an integer',
         help="pass a value of the type of the parameter",
     ),
     Invalid(
@@ -251,6 +309,16 @@ bool deterministic, bool zero_infinity) -> (Tensor, Tensor)
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find the calls that are passed another argument of the operator."""
+    for interpretation in analyses_of(model).interpretations(entry):
+        for op, operand in floating_bits(interpretation):
+            text = quoted(interpretation.formula.source_of(operand))
+            yield Finding(
+                interpretation.formula.span_of(operand),
+                f"{quoted(op)} takes masks and integers, and {text} is floating-point",
+                help="compare it with a number",
+                at=interpretation.formula.written,
+                severity=Severity.ERROR,
+            )
     for problem in wrongly_passed(entry, model):
         kind, names = problem.kind, problem.names
         if kind in (MismatchKind.OTHER_ARGUMENT, MismatchKind.RESULT_FOR_ARGUMENT):

@@ -22,7 +22,7 @@ from derivlint.analysis.outputs import discrete_kind
 from derivlint.analysis.typed import TypedFormula, seed_names, seed_of
 from derivlint.cpp.cpp_type import BOOL, DOUBLE, TENSOR, types
 from derivlint.cpp.declarations.declaration import Parameter
-from derivlint.formula import Call, Expr, Index, Member, Name, unparenthesized
+from derivlint.formula import Binary, Call, Expr, Index, Member, Name, Number, Unary, unparenthesized
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRADS
 from derivlint.model.resolve import EntryFunction, generic_output_index
@@ -364,30 +364,66 @@ def _plain(name: str, suffix: str) -> str:
     return name.removesuffix(suffix) if suffix else name
 
 
+ARITHMETIC = ("+", "-", "*", "/")
+#: Without "^", which is meant as a power.
+BITWISE = ("&", "|")
 #: Mask parameters of operators that reject other tensors.
 MASKS = ("condition", "mask")
 MASKING = Book.by_hand("mask-first") | Book.by_hand("mask-second")
 
 
-def floating_masks(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
-    """The masks and indices that are certainly floating-point tensors, since they have a gradient."""
-    formula = interpretation.formula
+def _floating(formula: TypedFormula) -> set[str]:
+    """The tensors that are certainly floating-point: gradients or tangents, arguments with one, the only output."""
     function = formula.written.entry.function
     names = set(seed_names(formula))
-    if function is not None and len(function.outputs) == 1:
+    if function is not None and len(function.outputs) == 1 and discrete_kind(function.canonical, 0) is None:
         names.add(function.outputs[0].name)
     info = formula.written.body.info
     for binding in info.args_with_derivatives if info is not None else ():
         # a mask may have a misspelt "non_differentiable"
         if not is_discrete(binding.name):
             names.add(binding.name if formula.is_backward else binding.name + PRIMAL)
+    return names
+
+
+def floating_masks(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
+    """The masks and indices that are certainly floating-point tensors, since they have a gradient."""
+    formula = interpretation.formula
+    names = _floating(formula)
     for call in interpretation.calls:
         is_mask = call.name in MASKING
         argument = next(filter(None, map(call.argument, MASKS if is_mask else INDEX)), None)
         variable = variable_of(argument.node) if argument is not None else None
-        if argument is not None and variable in names:
+        # "-mask" is an error, "mask * 2" an integer
+        if argument is not None and (variable in names or (is_mask and _is_calculated(formula, argument.node))):
             kind = MismatchKind.FLOATING_MASK if is_mask else MismatchKind.FLOATING_INDEX
             yield ArgumentMismatch(kind, formula, call, (argument,), (str(variable),))
+
+
+def floating_bits(interpretation: Interpretation) -> Iterator[tuple[str, Expr]]:
+    """The bitwise operators with an operand that is certainly floating-point, which fail when they run."""
+    formula = interpretation.formula
+    names = _floating(formula)
+    for node in formula.nodes:
+        operands: tuple[Expr, ...] = ()
+        if isinstance(node, Binary) and node.op in BITWISE:
+            operands = (node.left, node.right)
+        elif isinstance(node, Unary) and node.op == "~":
+            operands = (node.operand,)
+        if isinstance(node, (Binary, Unary)) and operands and formula.type_of(node) is TENSOR:
+            for operand in operands:
+                if variable_of(operand) in names or formula.type_of(operand) is DOUBLE:
+                    yield node.op, operand
+
+
+def _is_calculated(formula: TypedFormula, node: Expr) -> bool:
+    """Whether an expression is a tensor with a minus, or one that is combined with a number."""
+    node = unparenthesized(node)
+    if isinstance(node, Unary):
+        return node.op == "-" and formula.type_of(node) is TENSOR
+    if not isinstance(node, Binary) or node.op not in ARITHMETIC or formula.type_of(node) is not TENSOR:
+        return False
+    return any(isinstance(unparenthesized(side), Number) for side in (node.left, node.right))
 
 
 def converted_flags(interpretation: Interpretation) -> Iterator[ArgumentMismatch]:
@@ -402,10 +438,15 @@ def converted_flags(interpretation: Interpretation) -> Iterator[ArgumentMismatch
 
 def _is_converted(formula: TypedFormula, argument: CallArgument) -> bool:
     """Whether C++ converts a flag to a number or list for a parameter, or a number to a flag."""
-    if argument.parameter is None or not isinstance(argument.node, Name):
+    if argument.parameter is None:
         return False
-    type, declared = formula.type_of(argument.node), argument.parameter.type.unreferenced
-    return (type is BOOL and declared in TAKING_FLAGS) or (type in NUMBERS and declared is BOOL)
+    node, declared = unparenthesized(argument.node), argument.parameter.type.unreferenced
+    type = formula.type_of(node)
+    if isinstance(node, Name):
+        return (type is BOOL and declared in TAKING_FLAGS) or (type in NUMBERS and declared is BOOL)
+    # "-keepdim" and "keepdim * 2" are integers
+    is_number = isinstance(node, (Unary, Binary)) and node.op in ARITHMETIC and type in PROMOTED
+    return is_number and declared is BOOL
 
 
 #: The suffix of flags for whether a function gets its input or its result,
@@ -439,6 +480,8 @@ def contradicted_flags(interpretation: Interpretation) -> Iterator[ArgumentMisma
 
 INTEGERS = types("int64_t SymInt")
 NUMBERS = INTEGERS | {DOUBLE}
+#: Numbers, and what C++ calculates with flags in.
+PROMOTED = NUMBERS | types("int")
 #: Numbers, and lists that one converts to.
 TAKING_FLAGS = NUMBERS | types("ArrayRef<int64_t> ArrayRef<SymInt>")
 #: Parameters for indices.

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterator, Set
 
 from msgspec import Struct
 
-from derivlint.analysis.calls.argument_order import IS_RESULT, SAME_VALUE
+from derivlint.analysis.calls.argument_order import ARITHMETIC, IS_RESULT, SAME_VALUE
 from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, only_operand, role_of
 from derivlint.analysis.interpretation.interpret import Interpretation
@@ -49,7 +49,6 @@ from derivlint.operators.shapes.sizes import is_broadcasting
 #: Functions that return the values of their argument, or only look at its sizes.
 PRESERVING = SAME_VALUE | VIEWS | MAY_RETURN_ARGUMENT | LIKE_FIRST | Book.by_hand("moves-elements")
 PRESERVING |= Book.by_hand("conjugates")
-ARITHMETIC = ("+", "-", "*", "/")
 #: Factors without effect.
 ONE = ("1", "1.", "1.0")
 #: Parts of the names of functions for gradients and tangents.
