@@ -1,8 +1,9 @@
-"""A string names an operator or an option with a typo.
+"""A string names another operator, or an operator or an option with a typo.
 
 ## What it detects
-The text of "not_implemented" in which a word is one letter off the operator's name, and a string that is none of the
-options of its parameter, such as "rounding_mode".
+The text of "not_implemented" in which a word is one letter off the operator's name, which begins with another operator
+or ends with an argument that is not in the key, and a string that is none of the options of its parameter, such as
+"rounding_mode".
 
 ## Why it is bad
 Strings are copied as they are. The error for a derivative that is not implemented names an operator that does not
@@ -47,6 +48,12 @@ VALID = (
   self: 'not_implemented("zeta: self")'
   other: grad * -self * special_zeta(self + 1., other)
 """,
+    # an output of another operator's name, and an argument in the key
+    """\
+- name: native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, \
+Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)
+  mean: not_implemented("native_layer_norm_backward mean")
+""",
     """\
 - name: fmod.Tensor(Tensor self, Tensor other) -> Tensor
   self: grad
@@ -60,6 +67,24 @@ INVALID = (
         message='"gegrf" is not an operator',
         help='did you mean "geqrf"?',
         fixed='  self: not_implemented("geqrf")',
+    ),
+    # of another entry and key
+    Invalid(
+        """\
+- name: geqrf(Tensor self) -> (Tensor a, Tensor tau)
+  self: not_implemented("ormqr")
+""",
+        at="2:26-31",
+        message='"ormqr" is another operator',
+    ),
+    Invalid(
+        """\
+- name: igamma(Tensor self, Tensor other) -> Tensor
+  self: 'not_implemented("igamma: other")'
+  other: grad * exp((self - 1) * log(other) - other - lgamma(self))
+""",
+        at="2:35-40",
+        message='"other" is not in the key',
     ),
     Invalid(
         """\
@@ -98,12 +123,19 @@ def _misspelt_operators(model: Model, formula: TypedFormula, node: String, text:
     function = formula.written.entry.function
     parts = function.canonical.name.base.strip("_").split("_") if function is not None else []
     names = tuple(name for at in range(len(parts)) if len(name := "_".join(parts[at:])) > LONG)
+    arguments = {binding.name for binding in function.arguments} if function is not None else set()
     start = node.start + 1
+    # "native_layer_norm_backward mean"
+    is_own = any(word.strip("_:") in names for word in text.split(" "))
     for word in text.split(" "):
         name = word.strip("_:")
         is_near = any(distance(name, operator, 1) == 1 and name != f"{operator}s" for operator in names)
         if is_near and name not in parts and not model.natives.with_base(name):
             yield _finding(formula, start + word.index(name), name, names, f"{quoted(name)} is not an operator")
+        elif start == node.start + 1 and not is_own and len(name) > LONG and model.natives.with_base(name):
+            yield _finding(formula, start + word.index(name), name, (), f"{quoted(name)} is another operator")
+        elif start + len(word) == node.end - 1 and is_own and name in arguments - formula.names:
+            yield _finding(formula, start + word.index(name), name, (), f"{quoted(name)} is not in the key")
         start += len(word) + 1
 
 
