@@ -1,7 +1,7 @@
 """A formula contains an assignment.
 
 ## What it detects
-An assignment, "=", "+=" and the like, in a formula.
+An assignment, "=", "+=", "--" and the like, in a formula.
 
 ## Why it is bad
 "a = b" was probably meant as "a == b". It compiles, and copies "b" into "a", a saved variable or a gradient, each time
@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis.interpretation.interpret import ASSIGNMENTS
-from derivlint.formula import Binary
+from derivlint.formula import Binary, Postfix, Unary
 from derivlint.lint import Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.edits import formula_fix
 from derivlint.lint.engine.precedence import PYTHON
@@ -45,6 +45,10 @@ VALID = (
 - name: amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
   self: scale_grad_by_count(restore_reduced_dims(grad, dim, keepdim), restore_reduced_dims(result, dim, keepdim) == \
 self, dim)
+""",
+    """\
+- name: rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor
+  self: grad.rot90(- -(-k), dims)
 """,
 )
 
@@ -65,18 +69,35 @@ INVALID = (
         help='use "*", which makes a new value',
         fixed="  self: grad * (result * 1).conj()",
     ),
+    # not twice a minus
+    Invalid(
+        """\
+- name: rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor
+  self: grad.rot90(--k, dims)
+""",
+        at="2:20-23",
+        message='a formula cannot assign with "--"',
+        help='use "-", which makes a new value',
+    ),
 )
 
 
-@judges(Binary, DerivativeFormula)
-def check(node: Binary, formula: DerivativeFormula) -> Iterator[Finding]:
+@judges(DerivativeFormula)
+def check(formula: DerivativeFormula) -> Iterator[Finding]:
     """Find the assignments in a formula."""
-    if node.op in ASSIGNMENTS:
-        end = node.op_start + len(node.op)
-        operator = "==" if node.op == "=" else node.op.removesuffix("=")
-        yield Finding(
-            formula.range(node.op_start, end),
-            f"a formula cannot assign with {quoted(node.op)}",
-            help='to compare, write "=="' if node.op == "=" else f'use "{node.op[0]}", which makes a new value',
-            fix=formula_fix(formula, f"write {quoted(operator)}", [(node.op_start, end, operator)]),
-        )
+    for node in formula.parsed.nodes if formula.is_expression else ():
+        if isinstance(node, Binary) and node.op in ASSIGNMENTS:
+            end = node.op_start + len(node.op)
+            operator = "==" if node.op == "=" else node.op.removesuffix("=")
+            yield Finding(
+                formula.range(node.op_start, end),
+                f"a formula cannot assign with {quoted(node.op)}",
+                help='to compare, write "=="' if node.op == "=" else f'use "{node.op[0]}", which makes a new value',
+                fix=formula_fix(formula, f"write {quoted(operator)}", [(node.op_start, end, operator)]),
+            )
+        elif isinstance(node, (Unary, Postfix)) and node.op in ("++", "--"):
+            yield Finding(
+                formula.span_of(node),
+                f"a formula cannot assign with {quoted(node.op)}",
+                help=f'use "{node.op[0]}", which makes a new value',
+            )
