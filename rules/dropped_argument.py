@@ -7,11 +7,11 @@ left at its default, or passed the argument negated or combined with literals ("
 call of the operator itself on a tangent, of "nll_loss" in the formula for the gradient of "nll_loss_backward", and a
 forward formula that calls the operator itself without its dtype, so that the tangent has another dtype than the output.
 A parameter may abbreviate the name ("eps" for "epsilon", "train" for "training"), or be the only number for the only
-number that the formula does not mention ("p" for "ord"). A tensor that such a function is passed with another sign or
-number ("-self", "2 * result"), or an elementwise function of it ("self.abs()"), is reported unless values prove the
-formula right. A dimension or another integer that the formula does not mention is reported at every call on a gradient
-or tangent that takes a literal by its name. An argument other than a tensor that is negated or combined with literals
-is an error, since no value of it makes the formula right.
+number that the formula does not mention ("p" for "ord"). A tensor or output that such a function is passed with another
+sign or number ("-self", "2 * result"), or an elementwise function of it ("self.abs()"), is reported unless values prove
+the formula right. A dimension or another integer that the formula does not mention is reported at every call on a
+gradient or tangent that takes a literal by its name. An argument other than a tensor that is negated or combined with
+literals is an error, since no value of it makes the formula right.
 
 ## Why it is bad
 The function could take the operator's argument; with a literal, the formula is right for one value of it only.
@@ -200,6 +200,28 @@ scales_w)
         message='"evenly_read_jvp" is passed "at::exp(result)" for "value", not "result" itself',
         help='pass "result"',
         fixed="  result: evenly_read_jvp(self_t, self_p, result)",
+    ),
+    # an output that is a number
+    Invalid(
+        """\
+- name: _scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool \
+is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (Tensor output, Tensor logsumexp, \
+Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor rng_state, Tensor unused, \
+Tensor debug_attn_mask)
+  output_differentiability: [True, False, False, False, False, False, False, False, False]
+  query, key, value: _scaled_dot_product_flash_attention_backward_symint(grad, query, key, value, output, logsumexp, \
+cum_seq_q, cum_seq_k, (max_q + 1), max_k, dropout_p, is_causal, rng_state, unused, scale)
+""",
+        at="3:140-151",
+        message=(
+            '"_scaled_dot_product_flash_attention_backward_symint" is passed "(max_q + 1)" for "max_q", not "max_q" '
+            "itself"
+        ),
+        help='pass "max_q"',
+        fixed=(
+            "  query, key, value: _scaled_dot_product_flash_attention_backward_symint(grad, query, key, value, output, "
+            "logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, dropout_p, is_causal, rng_state, unused, scale)"
+        ),
     ),
     # the operator whose gradient a backward operator gives, and an operator on a tangent
     Invalid(

@@ -303,6 +303,17 @@ bool deterministic, bool zero_infinity) -> (Tensor, Tensor)
         help="pass the argument of the parameter's name",
         fixed="  log_probs: _cudnn_ctc_loss_backward(grad, result0, result1, zero_infinity)",
     ),
+    Invalid(
+        """\
+- name: _cudnn_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank, \
+bool deterministic, bool zero_infinity) -> (Tensor, Tensor)
+  log_probs: _cudnn_ctc_loss_backward(grad, result0, result1, retain_variables)
+""",
+        at="2:63-79",
+        message='"_cudnn_ctc_loss_backward" is passed "retain_variables" for "zero_infinity"',
+        help="pass the argument of the parameter's name",
+        fixed="  log_probs: _cudnn_ctc_loss_backward(grad, result0, result1, zero_infinity)",
+    ),
 )
 
 

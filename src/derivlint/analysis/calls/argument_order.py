@@ -26,6 +26,7 @@ from derivlint.formula import Binary, Call, Expr, Index, Member, Name, Number, U
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRADS
 from derivlint.model.resolve import EntryFunction, generic_output_index
+from derivlint.model.scope import RETAIN_VARIABLES
 from derivlint.operators import Book
 from derivlint.operators.special import ParameterRole
 from derivlint.schema import OptionalType, SchemaKind
@@ -331,10 +332,11 @@ def _misplaced_values(formula: TypedFormula, call: CallFacts) -> ArgumentMismatc
     plain_names = {binding.name for binding in function.arguments}.difference(function.tensor_arguments)
     if not plain_names:
         return None
+    passable = {*plain_names, RETAIN_VARIABLES}
     bindings = [
         (name, argument, argument.parameter)
         for argument in call.arguments
-        if argument.parameter is not None and (name := variable_of(argument.node) or "") in plain_names
+        if argument.parameter is not None and (name := variable_of(argument.node) or "") in passable
     ]
     passed = {name: (argument, parameter) for name, argument, parameter in bindings}
     own = {name for name, _, parameter in bindings if parameter.name == name}

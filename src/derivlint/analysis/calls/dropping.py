@@ -163,7 +163,7 @@ def altered_tensors(analyses: FormulaAnalyses, interpretation: Interpretation) -
         if call.function is None or call.is_method or not (BACKWARD in call.name or JVP in call.name):
             continue
         for argument in call.arguments:
-            if argument.parameter is None or not argument.parameter.type.has_tensors:
+            if argument.parameter is None:
                 continue
             variable = None if role_of(argument.parameter).is_seed else _altered(formula, argument.node)
             if variable in tensors and not _is_right(analyses, formula, call):

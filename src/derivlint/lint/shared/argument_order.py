@@ -21,7 +21,7 @@ from derivlint.model import Entry, Model
 
 def wrongly_passed(entry: Entry, model: Model) -> Iterator[ArgumentMismatch]:
     """The suspicious arguments in an entry that are inputs or outputs of operators, with one suspicion for each."""
-    blamed = set()
+    blamed: set[int] = set()
     for mismatches in (
         argument_mismatches,
         output_mismatches,
@@ -33,8 +33,9 @@ def wrongly_passed(entry: Entry, model: Model) -> Iterator[ArgumentMismatch]:
     ):
         for problem in analyses_of(model).collect(entry, mismatches):
             # "keepdim" for "dim" is another argument, and a flag for an integer
-            if id(problem.arguments[0].node) not in blamed:
-                blamed.add(id(problem.arguments[0].node))
+            nodes = {id(argument.node) for argument in problem.arguments}
+            if blamed.isdisjoint(nodes):
+                blamed |= nodes
                 yield problem
 
 
