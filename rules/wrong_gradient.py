@@ -165,9 +165,9 @@ INVALID = (
     Invalid(
         """\
 - name: min(Tensor self) -> Tensor
-  self: evenly_distribute_backward(grad, self, result + 1)
+  self: evenly_distribute_backward(grad, self, result + result)
 """,
-        at="2:9-59",
+        at="2:9-64",
         message='the gradient of "self[0][0][0]" is 0 at self.sizes() = [3, 2, 5]; the formula gives NaN',
         help="computed with small tensors of distinct elements",
     ),
