@@ -304,7 +304,8 @@ def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: TensorPoin
         if expected is None:
             continue
         value = _fitted(value, expected)
-        if not any(map(_is_wrong, elements(expected), elements(value))):
+        tangent = elements(value)
+        if all(map(math.isfinite, tangent)) and not any(map(differ, elements(expected), tangent)):
             continue
         return _first_wrong(formula, name.text, value, elements(point.certain(moves)[name.text]), point)
     return None
