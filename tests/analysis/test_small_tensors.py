@@ -35,7 +35,7 @@ COMPARED = 580
 def tensor(value: Value) -> Any:
     if type(value) is SmallTensor:
         kind = type(value.items[0]) if len(value.items) else float
-        dtype = {float: torch.float64, int: torch.int64, bool: torch.bool}[kind]
+        dtype = {float: torch.float64, complex: torch.complex128, int: torch.int64, bool: torch.bool}[kind]
         return torch.tensor(list(value.items), dtype=dtype).reshape(tuple(value.sizes))
     return [tensor(each) for each in value] if type(value) is tuple else value
 
@@ -73,7 +73,7 @@ def test_operators_compute_what_pytorch_computes(bundled_natives: NativeFunction
             found = implementation.run(own)
             pairs = zip(expected, found, strict=False) if isinstance(expected, (tuple, list)) else [(expected, found)]
             for one, other in pairs:
-                computed, right = tensor(other).double(), one.double()
+                computed, right = tensor(other).cdouble(), one.cdouble()
                 if function.name.base in UNIQUE_UP_TO_SIGNS:
                     computed, right = computed.abs(), right.abs()
                 assert torch.allclose(computed, right), (str(function), given)
@@ -252,6 +252,35 @@ def entry(natives: NativeFunctions, *lines: str) -> Model:
             "grad_output",
             (0, 0, 0),
         ),
+        # one frequency is the same in both directions
+        *(
+            ((f"- name: {schema} -> Tensor", f"  self: {gradient}"), "self", where)
+            for schema, gradient, where in (
+                (
+                    "_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward)",
+                    "at::_fft_c2c_symint(grad, dim, normalization, forward)",
+                    (0, 0, 1),
+                ),
+                (
+                    "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided)",
+                    "fft_r2c_backward(grad.flip({0}), dim, normalization, onesided, self.sym_size(dim.back()))",
+                    (0, 0, 0),
+                ),
+                (
+                    "_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size)",
+                    "at::_fft_r2c(grad, dim, normalization, true)",
+                    (0, 0, 1),
+                ),
+            )
+        ),
+        (
+            (
+                "- name: view_as_complex(Tensor(a) self) -> Tensor(a)",
+                "  self: at::view_as_real(grad.contiguous().resolve_conj().conj())",
+            ),
+            "self",
+            (0, 0, 1),
+        ),
         # the adjoint of another kernel
         (
             (
@@ -326,6 +355,32 @@ def test_what_only_several_elements_show(
 def test_what_is_not_said(lines: tuple[str, ...], bundled_natives: NativeFunctions) -> None:
     model = entry(bundled_natives, *lines)
     assert small_tensors_of(model, model.entries[0]) == ()
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("normalization", [0, 1, 2])
+@pytest.mark.parametrize("dim", [(1, 2), (2, 1), (2,), (0, 1, 2)])
+@pytest.mark.parametrize(
+    ("name", "sizes", "flags"),
+    [
+        ("_fft_c2c", (2, 3, 5), {"forward": True}),
+        ("_fft_c2c", (2, 3, 5), {"forward": False}),
+        ("_fft_r2c", (2, 3, 8), {"onesided": True}),
+        ("_fft_r2c", (2, 3, 5), {"onesided": False}),
+        ("_fft_c2r", (2, 5, 5), {"last_dim_size": 8}),
+        ("_fft_c2r", (2, 5, 5), {"last_dim_size": 9}),
+    ],
+)
+def test_spectra_are_those_of_pytorch(
+    name: str, sizes: tuple[int, ...], flags: dict[str, Any], dim: tuple[int, ...], normalization: int
+) -> None:
+    parts = [numbers(Sizes(sizes), salt).items for salt in (1, 2)]
+    own = numbers(Sizes(sizes), 1) if name == "_fft_r2c" else SmallTensor(Sizes(sizes), list(map(complex, *parts)))
+    implementation = implementation_named(name)
+    assert implementation is not None
+    spectrum = implementation.run({"self": own, "dim": dim, "normalization": normalization, **flags})
+    call = getattr(torch.ops.aten, name)
+    assert torch.allclose(call(tensor(own), list(dim), normalization, *flags.values()), tensor(spectrum))
 
 
 @pytest.mark.torch

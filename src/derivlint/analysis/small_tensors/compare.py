@@ -6,7 +6,7 @@ derivative of the inner product of outputs and gradients. If they differ, all el
 
 from __future__ import annotations
 
-import math
+import cmath
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
@@ -27,7 +27,7 @@ from derivlint.analysis.shapes.compare import shape_judgement_of
 from derivlint.analysis.small_tensors.domain import FAILURES, implementation_named, is_elementwise
 from derivlint.analysis.small_tensors.evaluate import compile_formula
 from derivlint.analysis.small_tensors.index_ops import PositionError
-from derivlint.analysis.small_tensors.inputs import FLAGS, NUMBERS, Values
+from derivlint.analysis.small_tensors.inputs import FLAGS, NUMBERS, Values, is_complex
 from derivlint.analysis.small_tensors.points import (
     TensorPoint,
     elements,
@@ -52,7 +52,7 @@ STORAGE = frozenset({"dtype", "layout", "device", "pin_memory", "memory_format",
 #: Arguments with few values; a case has one of them.
 _CHOICES = frozenset({KEEPDIM, REDUCTION, "reduce"})
 #: The element types of gradients and tangents.
-_NUMBERS = frozenset({float, int})
+_NUMBERS = frozenset({float, int, complex})
 #: The number of points without a known value after which a formula is abandoned.
 _PATIENCE = 3
 
@@ -76,8 +76,8 @@ class WrongValues(Struct, frozen=True):
     name: str
     where: tuple[int, ...]
     at: tuple[tuple[str, Value], ...]
-    expected: float = 0.0
-    actual: float = 0.0
+    expected: complex = 0.0
+    actual: complex = 0.0
     reason: str = ""
     varied: frozenset[str] = frozenset()
     needed: str = ""
@@ -261,14 +261,14 @@ def _fitted(value: Value, like: Value) -> Value:
         fitted = sum_to(value, tuple(like.sizes))
     except FAILURES as failure:
         raise UnknownValueError from failure
-    if not _NUMBERS.issuperset(map(type, fitted.items)):
+    if not _NUMBERS.issuperset(map(type, fitted.items)) or (is_complex(fitted) and not is_complex(like)):
         raise UnknownValueError
     return fitted
 
 
-def _is_wrong(expected: float, actual: float) -> bool:
+def _is_wrong(expected: complex, actual: complex) -> bool:
     """Whether a number differs from a finite one."""
-    return not math.isfinite(actual) or differ(expected, actual)
+    return not cmath.isfinite(actual) or differ(expected, actual)
 
 
 def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: TensorPoint) -> WrongValues | None:
@@ -305,7 +305,7 @@ def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: TensorPoin
             continue
         value = _fitted(value, expected)
         tangent = elements(value)
-        if all(map(math.isfinite, tangent)) and not any(map(differ, elements(expected), tangent)):
+        if all(map(cmath.isfinite, tangent)) and not any(map(differ, elements(expected), tangent)):
             continue
         return _first_wrong(formula, name.text, value, elements(point.certain(moves)[name.text]), point)
     return None

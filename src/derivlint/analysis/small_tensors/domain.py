@@ -30,6 +30,7 @@ from derivlint.analysis.small_tensors import index_ops as _index_ops
 from derivlint.analysis.small_tensors import matrices as _matrices
 from derivlint.analysis.small_tensors import products as _products
 from derivlint.analysis.small_tensors import reduce_ops as _reduce_ops
+from derivlint.analysis.small_tensors import spectra as _spectra
 from derivlint.analysis.small_tensors import view_ops as _view_ops
 from derivlint.analysis.small_tensors import windows as _windows
 from derivlint.analysis.small_tensors.tensor import (
@@ -51,7 +52,7 @@ from derivlint.operators.shapes.size_values import Sizes, SizesError
 from derivlint.operators.shapes.sizes import METHODS, saved_property, written_sizes
 
 #: The modules that register operators in the table.
-FILLED_BY = (_view_ops, _index_ops, _products, _matrices, _reduce_ops, _windows, _convolutions)
+FILLED_BY = (_view_ops, _index_ops, _products, _matrices, _reduce_ops, _windows, _convolutions, _spectra)
 #: The errors that evaluation may raise.
 FAILURES = (SizesError, UnknownValueError, *analysis.FAILURES)
 
@@ -162,7 +163,7 @@ PRIMITIVES: dict[str, Primitive] = {
 def is_lifted(name: str) -> bool:
     """Whether an operator is elementwise, so that its result has the broadcast sizes."""
     sizes = written_sizes().get(name)
-    if sizes is None or name in TABLE or name in _MIXING:
+    if sizes is None or name in TABLE:
         return False
     if name not in OF_ELEMENTS and definitions().get(name) is None:
         return False
@@ -182,8 +183,6 @@ def is_elementwise(name: str) -> bool:
     return name not in definition.called and all(map(is_elementwise, definition.called))
 
 
-#: The operators outside the table that preserve sizes and mix elements.
-_MIXING = frozenset({"_fft_c2c"})
 #: The primitives that depend on sizes.
 _OF_SEVERAL = frozenset(
     {

@@ -35,6 +35,8 @@ _CASES = 4
 _GOLDEN = 0.6180339887498949
 #: The rows with which a factorization has exchanged others, from 1.
 _PIVOTS = words("pivots LU_pivots")
+#: The operators of complex tensors only.
+_OF_COMPLEX = words("_fft_c2c _fft_c2r view_as_real")
 #: The ranges of numbers: both signs, and positive ones for operators that need them.
 _RANGES = ((-1.7, 1.6), (0.25, 0.85), (1.1, 2.2))
 
@@ -72,11 +74,21 @@ def _positive_definite(tensor: SmallTensor) -> SmallTensor:
     return SmallTensor(tensor.sizes, items)
 
 
+def _complex_numbers(sizes: Sizes, salt: int, kind: int = 0) -> SmallTensor:
+    parts = (numbers(sizes, salt, kind).items, numbers(sizes, salt + 1, kind).items)
+    return SmallTensor(sizes, list(map(complex, *parts)))
+
+
+def is_complex(value: Value) -> bool:
+    """Whether a value is a tensor of complex numbers."""
+    return type(value) is SmallTensor and len(value.items) > 0 and type(value.items[0]) is complex
+
+
 def seeds_like(value: Value, salt: int) -> Value:
     """A gradient or tangent for a tensor, or for all tensors of a list."""
     if type(value) is tuple:
         return DualList(seeds_like(tensor, salt + at) for at, tensor in enumerate(value))
-    return numbers(value.sizes, 11 + salt)
+    return (_complex_numbers if is_complex(value) else numbers)(value.sizes, 11 + salt)
 
 
 def small_arguments(function: NativeFunction, differentiable: Collection[str], kind: int) -> Iterator[Values]:
@@ -96,6 +108,8 @@ def small_arguments(function: NativeFunction, differentiable: Collection[str], k
         for name in filled:
             if f"{function.name.base}({name})" in Book.by_hand("positive-definite"):
                 filled[name] = _positive_definite(filled[name])
+        if function.name.base in _OF_COMPLEX:
+            filled["self"] = _complex_numbers(filled["self"].sizes, 0, kind)
         yield filled
 
 

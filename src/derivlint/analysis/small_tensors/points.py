@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import cmath
 from collections.abc import Iterator, Mapping, Sequence
 from operator import mul
 
@@ -14,7 +14,14 @@ from derivlint.analysis.scalar_evaluation.reference import ReferenceOperator
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature
 from derivlint.analysis.scalar_evaluation.values import DualList, UnknownValueError
 from derivlint.analysis.small_tensors.domain import FAILURES
-from derivlint.analysis.small_tensors.inputs import Values, seeds_like, small_arguments, symmetric, variations
+from derivlint.analysis.small_tensors.inputs import (
+    Values,
+    is_complex,
+    seeds_like,
+    small_arguments,
+    symmetric,
+    variations,
+)
 from derivlint.analysis.small_tensors.tensor import SmallTensor, Value, sizes_of
 from derivlint.analysis.typed import TypedFormula
 from derivlint.model.generated.gradients import GRAD, GRADS
@@ -116,7 +123,7 @@ def _difference(above: Value, below: Value, width: float) -> Value:
     if above.sizes != below.sizes:
         raise UnknownValueError
     items = [(upper - lower) / width for upper, lower in zip(above.items, below.items, strict=True)]
-    if not all(map(math.isfinite, items)):
+    if not all(map(cmath.isfinite, items)):
         raise UnknownValueError
     return SmallTensor(above.sizes, items)
 
@@ -129,8 +136,13 @@ def elements(value: Value) -> Sequence[float]:
 
 
 def product(one: Value, two: Value) -> float:
-    """The inner product of two tensors or lists."""
-    return float(sum(map(mul, elements(one), elements(two))))
+    """The inner product of two tensors or lists; of complex numbers as pairs of real ones."""
+    total = sum(map(mul, elements(one), elements(two)))
+    if type(total) is complex:
+        total = sum(
+            (first.conjugate() * second).real for first, second in zip(elements(one), elements(two), strict=True)
+        )
+    return float(total)
 
 
 def points_of(
@@ -199,15 +211,22 @@ def gradient_of(point: TensorPoint, name: str, gradients: Mapping[str, Value]) -
         ]
     else:
         units = [_unit(own, at) for at in range(len(own.items))]
-    elements = []
-    for unit in units:
+
+    def along(unit: Value) -> float:
         slopes = point.certain({name: unit})
-        elements.append(sum(product(gradient, slopes[output]) for output, gradient in gradients.items()))
-    return elements
+        return sum(product(gradient, slopes[output]) for output, gradient in gradients.items())
+
+    if is_complex(own):
+        return [along(unit) + 1j * along(_scaled(unit, 1j)) for unit in units]
+    return list(map(along, units))
 
 
 def _unit(tensor: SmallTensor, at: int) -> SmallTensor:
     return SmallTensor(tensor.sizes, [float(place == at) for place in range(len(tensor.items))])
+
+
+def _scaled(tensor: SmallTensor, factor: complex) -> SmallTensor:
+    return SmallTensor(tensor.sizes, [factor * item for item in tensor.items])
 
 
 def shown_arguments(point: TensorPoint) -> tuple[tuple[str, Value], ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import cmath
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -36,9 +36,9 @@ def _short(value: float) -> str:
     return f"{float(value):.3g}".replace("e-0", "e-").replace("e+0", "e")
 
 
-def computed(value: float) -> str:
+def computed(value: complex) -> str:
     """Format a computed number, which may be infinite or NaN."""
-    return number(value) if math.isfinite(value) else "NaN" if math.isnan(value) else "infinite"
+    return number(value) if cmath.isfinite(value) else "NaN" if cmath.isnan(value) else "infinite"
 
 
 def values(items: Shown) -> str:
