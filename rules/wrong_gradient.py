@@ -3,8 +3,9 @@
 ## What it detects
 A backward formula whose value for one-element tensors does not match the derivative of the operator: a wrong sign,
 constant, factor, argument or condition. Both are computed at several points, real and, for operators on PyTorch's
-complex list, complex ones. Where the result depends on a dimension, a mask or an index, real tensors with a few
-elements are tried as well. An undefined tensor counts as zero.
+complex list, complex ones. Where the result depends on a dimension, a mask or an index, tensors with a few elements,
+of complex numbers for Fourier transforms, are tried as well: there, a value that is infinite or NaN is wrong too if the
+derivative is finite. An undefined tensor counts as zero.
 
 A formula that calls an unknown helper is wrong as well if its variables do not determine the gradient: two calls of the
 operator give all of them the same values, and have different gradients.

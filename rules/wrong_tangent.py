@@ -3,8 +3,8 @@
 ## What it detects
 A forward formula whose value for one-element tensors does not match the derivative of the operator: a wrong sign,
 constant, factor or term, or a primal in place of a tangent. Both are computed at several points, real and, for
-operators on PyTorch's complex list, complex ones. Where the result depends on a dimension, a mask or an index, real
-tensors with a few elements are tried as well.
+operators on PyTorch's complex list, complex ones. Where the result depends on a dimension, a mask or an index,
+tensors with a few elements are tried as well: there, a value that is infinite or NaN is wrong too.
 
 ## Why it is bad
 Forward-mode derivatives and everything built on them (Jacobian-vector products, Hessians) are silently wrong.
