@@ -28,6 +28,7 @@ from derivlint.analysis.scalar_evaluation.vocabulary import UNARY as UNARY_OF_EL
 from derivlint.analysis.small_tensors import convolutions as _convolutions
 from derivlint.analysis.small_tensors import index_ops as _index_ops
 from derivlint.analysis.small_tensors import matrices as _matrices
+from derivlint.analysis.small_tensors import pools as _pools
 from derivlint.analysis.small_tensors import products as _products
 from derivlint.analysis.small_tensors import reduce_ops as _reduce_ops
 from derivlint.analysis.small_tensors import spectra as _spectra
@@ -52,7 +53,7 @@ from derivlint.operators.shapes.size_values import Sizes, SizesError
 from derivlint.operators.shapes.sizes import METHODS, saved_property, written_sizes
 
 #: The modules that register operators in the table.
-FILLED_BY = (_view_ops, _index_ops, _products, _matrices, _reduce_ops, _windows, _convolutions, _spectra)
+FILLED_BY = (_view_ops, _index_ops, _products, _matrices, _reduce_ops, _windows, _convolutions, _pools, _spectra)
 #: The errors that evaluation may raise.
 FAILURES = (SizesError, UnknownValueError, *analysis.FAILURES)
 

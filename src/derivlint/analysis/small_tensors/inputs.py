@@ -43,9 +43,10 @@ _RANGES = ((-1.7, 1.6), (0.25, 0.85), (1.1, 2.2))
 
 @lru_cache(512)
 def _numbers(count: int, salt: int, low: float, high: float) -> tuple[float, ...]:
-    """Pseudorandom numbers, distinct and not near zero; matrices of them have full rank, so not in equal steps."""
-    places = [(at + 1) * (at + 13 * salt + 7) for at in range(count)]
-    values = [round(low + (high - low) * (place * _GOLDEN % 1.0), 3) for place in places]
+    """Pseudorandom numbers, distinct and not near zero, in no order: matrices of them have full rank."""
+    values = [round(low + (high - low) * ((7 * at + 13 * salt + 1) * _GOLDEN % 1.0), 3) for at in range(count)]
+    keys = [(at + 1) * (at + 13 * salt + 7) * _GOLDEN % 1.0 for at in range(count)]
+    values = [values[at] for at in sorted(range(count), key=keys.__getitem__)]
     return tuple([x + 0.05 if 0 <= x < 0.05 else x - 0.05 if -0.05 < x < 0 else x for x in values])
 
 

@@ -9,10 +9,8 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from derivlint.analysis.small_tensors.index_ops import gather, scatter_add
 from derivlint.analysis.small_tensors.reduce_ops import along_axis
-from derivlint.analysis.small_tensors.tensor import TABLE, Value, filled, helper, helpers, operator, reshaped, tensor_of
-from derivlint.analysis.small_tensors.view_ops import flatten
+from derivlint.analysis.small_tensors.tensor import TABLE, Value, helper, helpers, tensor_of
 from derivlint.operators.shapes import size_functions as sizes_by
 from derivlint.operators.shapes import window_sizes
 from derivlint.operators.shapes.size_values import SizesError
@@ -183,51 +181,6 @@ def _adaptive_backward(grad_output: Value, self: Value, count: int) -> Value:
 def adaptive_average_backward(grad_output: Value, self: Value) -> Value:
     """The adjoint of adaptive average pooling."""
     return _adaptive_backward(grad_output, self, 2)
-
-
-def _sent(grad: Value, self: Value, indices: Value, count: int) -> Value:
-    """Write gradients to the indices of window maxima."""
-    whole = flatten(filled(tensor_of(self).sizes, 0.0), -count)
-    return reshaped(scatter_add(whole, -1, flatten(indices, -count), flatten(grad, -count)), self.sizes)
-
-
-#: The parameters of the adjoints of max pooling.
-_LARGEST = (
-    *("grad_output", "self", "indices", "_kernel_size", "_stride", "_padding", "_dilation", "_ceil_mode"),
-    "_output_size",
-)
-
-
-def _largest_backward(count: int) -> Callable[..., Value]:
-    return lambda grad_output, self, indices, *_: _sent(grad_output, self, indices, count)
-
-
-for _count in (2, 3):
-    TABLE.add_with(
-        (
-            f"max_pool{_count}d_with_indices_backward",
-            f"adaptive_max_pool{_count}d_backward",
-            f"fractional_max_pool{_count}d_backward",
-        ),
-        _largest_backward(_count),
-        _LARGEST,
-        3,
-    )
-
-
-@operator("max_unpool2d", "max_unpool3d")
-def unpooled(self: Value, indices: Value, output_size: Value, _stride: Value = (), _padding: Value = ()) -> Value:
-    """Write elements to their indices before pooling."""
-    count = len(output_size)
-    sizes = (*tensor_of(self).sizes[:-count], *output_size)
-    return _sent(self, filled(sizes, 0.0), indices, count)
-
-
-@helper()
-def max_pool_double_backward(grad: Value, indices: Value, dim: Value) -> Value:
-    """The elements at the indices of window maxima."""
-    gathered = gather(flatten(grad, -dim), -1, flatten(indices, -dim))
-    return reshaped(gathered, tensor_of(indices).sizes)
 
 
 helpers(
