@@ -37,15 +37,13 @@ from collections.abc import Iterator
 from derivlint.analysis import analyses_of
 from derivlint.analysis.dependence.arguments import other_masks
 from derivlint.lint import AnalysisDepth, Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
-from derivlint.lint.engine.precedence import UNCOMPILED, WRONG_VALUE
+from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
 from derivlint.lint.wording import quoted
 from derivlint.model import Entry, Model
 from derivlint.model.generated.gradients import GRAD_INPUT_MASK
 
-META = RuleMeta(
-    severity=Severity.WARNING, group="gradients", yields_to=(UNCOMPILED, WRONG_VALUE), reads=AnalysisDepth.SEMANTICS
-)
+META = RuleMeta(severity=Severity.WARNING, group="gradients", yields_to=(UNCOMPILED,), reads=AnalysisDepth.SEMANTICS)
 
 VALID = (
     """\

@@ -54,7 +54,7 @@ META = RuleMeta(
     group="gradients",
     yields_to=(
         UNCOMPILED,
-        SupersededBy(("only-first-of-grads",), "a gradient is missing", Within.FORMULA),
+        SupersededBy(("only-first-of-grads", "missing-grad-input-mask"), "a gradient is missing", Within.FORMULA),
         WRONG_DEGREE,
         SLIP,
         OUTPUT_OF_INTEGERS,
