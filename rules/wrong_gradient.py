@@ -60,6 +60,7 @@ META = RuleMeta(
         OUTPUT_OF_INTEGERS,
         UNCOMPILED_BESIDE,
         SupersededBy(("duplicate-entry",), "another operator is meant", Within.ENTRY),
+        SupersededBy(("wrong-output-differentiability-length",), "the outputs of gradients are unknown", Within.ENTRY),
     ),
     reads=AnalysisDepth.VALUES,
 )

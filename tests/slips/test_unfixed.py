@@ -14,7 +14,7 @@ from tests.slips.habits import Habit, HabitJudge
 #: Operator, key, the slip, and what fixes make of it.
 SLIPS = (
     ("relu", "self", "-threshold_backward(grad, result, 0)", None),
-    ("scatter.value", "result", "self_t.scatter(0, index, 0)", None),
+    ("scatter.value", "result", "self_t.scatter(0, index, 0)", "self_t.scatter(dim, index, 0)"),
     ("sort.stable", "values", "gather_with_keepdimed_indices(self_t, dim - 1, indices, true)", None),
     ("_softmax", "result", "result * (self_t - logsumexp_jvp(self_p, self_t, {dim + 1}, true))", None),
     ("put", "self", "accumulate ? grad : grad.put(index, zeros_like(source), true)", None),
