@@ -412,6 +412,17 @@ def test_images_are_resized_as_by_pytorch(
     assert torch.allclose(call(tensor(image), list(output_size), aligned, *scales), tensor(resized), atol=1e-6)
 
 
+def test_old_releases_have_another_gradient_of_complex_numbers(bundled_natives: NativeFunctions) -> None:
+    name = "- name: view_as_real(Tensor(a) self) -> Tensor(a)"
+    formula = "  self: at::view_as_complex(grad.contiguous()).conj()"
+    model = entry(bundled_natives, name, formula)
+    (wrong,) = small_tensors_of(model, model.entries[0])
+    assert wrong.expected == pytest.approx(wrong.actual.conjugate())
+    old = NativeFunctions(bundled_natives.written, version="1.6.0")
+    model = entry(old, name, formula)
+    assert small_tensors_of(model, model.entries[0]) == ()
+
+
 def test_a_norm_is_not_compared_at_two_alone(bundled_natives: NativeFunctions) -> None:
     """At p = 2 point and tangent may be exchanged."""
     model = entry(

@@ -37,6 +37,8 @@ _GOLDEN = 0.6180339887498949
 _PIVOTS = words("pivots LU_pivots")
 #: The operators of complex tensors only.
 _OF_COMPLEX = words("_fft_c2c _fft_c2r view_as_real")
+#: The operators of complex tensors, or with complex outputs.
+WITH_COMPLEX = _OF_COMPLEX | words("_fft_r2c view_as_complex")
 #: The ranges of numbers: both signs, and positive ones for operators that need them.
 _RANGES = ((-1.7, 1.6), (0.25, 0.85), (1.1, 2.2))
 
