@@ -55,7 +55,8 @@ NOT_MADE = words("""
     _sparse_coo_tensor_with_dims_and_tensors _sparse_mm_reduce_impl _thnn_differentiable_gru_cell_backward
     _thnn_differentiable_lstm_cell_backward _thnn_fused_gru_cell _thnn_fused_gru_cell_backward _thnn_fused_lstm_cell
     _thnn_fused_lstm_cell_backward affine_grid_generator affine_grid_generator_backward block_diag cat
-    cudnn_affine_grid_generator cudnn_affine_grid_generator_backward cudnn_batch_norm_backward cudnn_grid_sampler
+    conv_tbc_backward cudnn_affine_grid_generator cudnn_affine_grid_generator_backward cudnn_batch_norm_backward
+    cudnn_grid_sampler
     cudnn_grid_sampler_backward fake_quantize_per_channel_affine_cachemask fake_quantize_per_tensor_affine_cachemask
     fractional_max_pool2d fractional_max_pool3d glu glu_backward glu_backward_jvp glu_jvp grid_sampler_2d
     grid_sampler_2d_backward grid_sampler_3d grid_sampler_3d_backward linalg_cross miopen_batch_norm
