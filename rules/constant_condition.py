@@ -2,7 +2,8 @@
 
 ## What it detects
 A number of dimensions, elements or a size that is compared with a number so that the result is the same for all tensors
-("self.dim() < 0", "-self.sym_numel() > 0"), and a minus before a flag or a comparison ("-grad.defined() ? ..."), which
+("self.dim() < 0", "-self.sym_numel() > 0"); "defined()" of a required argument of an operator that is no backward
+operator; and a minus before a flag or a comparison ("-grad.defined() ? ..."), which
 C++ converts to a number that is true or false as before.
 
 ## Why it is bad
@@ -30,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.calls.without_effect import constant_comparisons, negated_conditions
+from derivlint.analysis.calls.without_effect import always_defined, constant_comparisons, negated_conditions
 from derivlint.lint import AnalysisDepth, Finding, Invalid, RuleMeta, Severity
 from derivlint.lint.engine.precedence import UNCOMPILED_HERE
 from derivlint.lint.judging import judges
@@ -48,6 +49,14 @@ VALID = (
     """\
 - name: glu(Tensor self, int dim=-1) -> Tensor
   self: "dim < 0 ? glu_backward(grad, self, dim) : -glu_backward(-grad, self, dim)"
+""",
+    # optional, and a gradient
+    """\
+- name: _thnn_fused_gru_cell(Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor? input_bias=None, Tensor? \
+hidden_bias=None) -> (Tensor, Tensor)
+  output_differentiability: [True, False]
+  input_gates, hidden_gates, hx, input_bias, hidden_bias: "grad.defined() ? _thnn_fused_gru_cell_backward(grad, \
+result1, input_bias.defined()) : std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor>()"
 """,
 )
 
@@ -85,6 +94,17 @@ index.squeeze(0))"
         message='the minus has no effect on the condition "grad.defined()"',
         help='write it before a branch, or "!" to negate the condition',
     ),
+    Invalid(
+        """\
+- name: grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) \
+-> Tensor
+  input, grid: "input.defined() ? grid_sampler_2d_backward(grad, input, grid, interpolation_mode, padding_mode, \
+align_corners, grad_input_mask) : std::tuple<Tensor, Tensor>()"
+""",
+        at="2:17-32",
+        message='"input.defined()" is always true: "input" is a required argument',
+        help="ask for what may be undefined: a gradient or an optional argument",
+    ),
 )
 
 
@@ -101,6 +121,13 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                 at=written,
             )
     for formula in analyses_of(model).formulas(entry):
+        for call, name in always_defined(formula):
+            yield Finding(
+                formula.span_of(call),
+                f"{quoted(formula.source_of(call))} is always true: {quoted(name)} is a required argument",
+                help="ask for what may be undefined: a gradient or an optional argument",
+                at=formula.written,
+            )
         for minus in negated_conditions(formula):
             yield Finding(
                 formula.span_of(minus),

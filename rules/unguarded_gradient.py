@@ -48,6 +48,7 @@ META = RuleMeta(
     options=(Option("operators", (), "names or patterns of operators that take undefined gradients"),),
     yields_to=(
         WRONG_VALUE,
+        SupersededBy(("constant-condition",), "the guard itself is wrong", Within.FORMULA),
         SupersededBy(("mixed-grad-and-grads",), "another gradient is meant", Within.FORMULA),
         SupersededBy(("wrong-result-type",), "one formula stands for several", Within.FORMULA),
         SupersededBy(("grads-index-out-of-range",), "the gradient that may be undefined is another one", Within.ENTRY),

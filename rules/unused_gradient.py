@@ -104,10 +104,10 @@ INVALID = (
     Invalid(
         """\
 - name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
-  input, weight, bias: 'input.defined() ? linear_backward(input, input, weight, grad_input_mask) : \
+  input, weight, bias: 'bias.defined() ? linear_backward(input, input, weight, grad_input_mask) : \
 std::tuple<Tensor, Tensor, Tensor>()'
 """,
-        at="2:25-136",
+        at="2:25-135",
         message='the gradients of "input", "weight" and "bias" do not depend on the gradient of any output',
         help='multiply by "grad", the gradient of the output, or pass it to the function that is called',
     ),

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from derivlint.analysis.calls.argument_order import BACKWARD
+from derivlint.analysis.interpretation.callee import callee_name, only_operand
 from derivlint.analysis.interpretation.interpret import Interpretation, only_metadata
 from derivlint.analysis.interpretation.operators import OperatorDegrees
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.cpp_type import BOOL
-from derivlint.formula import Binary, Call, Conditional, Expr, Member, Number, Unary, unparenthesized
+from derivlint.formula import Binary, Call, Conditional, Expr, Member, Name, Number, Unary, unparenthesized
 from derivlint.formula.vocabulary import whole_number, words
 from derivlint.model import DerivativeFormula
+from derivlint.model.generated.forward import PRIMAL
 from derivlint.operators import Book
 from derivlint.operators.shapes.sizes import is_broadcasting
 from derivlint.operators.special import SIZE_MEMBERS
+from derivlint.schema import BaseType
 
 #: Functions that may change strides or the dtype.
 CONVERTING = Book.by_hand("moves-elements") | Book.by_hand("may-return-argument") | Book.by_hand("real-valued")
@@ -49,6 +53,21 @@ def _integer(node: Expr) -> int | None:
         number = _integer(node.operand)
         return None if number is None else -number
     return whole_number(node.text) if isinstance(node, Number) else None
+
+
+def always_defined(formula: TypedFormula) -> Iterator[tuple[Call, str]]:
+    """The calls of ``defined`` on a required argument of an operator that computes no gradients."""
+    function = formula.written.entry.function
+    if function is None or BACKWARD in function.canonical.name.base:
+        # gradients may be undefined
+        return
+    suffix = "" if formula.is_backward else PRIMAL
+    arguments = function.canonical.schema.arguments.flat_all
+    required = {argument.name + suffix for argument in arguments if isinstance(argument.type, BaseType)}
+    for node in formula.nodes:
+        tensor = only_operand(node) if isinstance(node, Call) and callee_name(node) == "defined" else None
+        if isinstance(node, Call) and isinstance(tensor, Name) and tensor.simple in required:
+            yield node, tensor.simple
 
 
 def negated_conditions(formula: TypedFormula) -> Iterator[Unary]:
