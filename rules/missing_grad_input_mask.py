@@ -4,7 +4,8 @@
 A call that returns the gradients of a key with several names, and whose parameter for the mask, an array of ``bool``,
 is passed a constant such as ``{true, true}`` or another mask, or left at its default; or a list that lacks the flag of
 one of the names, or has it in another place. Elements that a list does not have are "false" in C++, so
-``{grad_input_mask[0]}`` is a mask in which all further gradients are switched off.
+``{grad_input_mask[0]}`` is a mask in which all further gradients are switched off. Also a "std::get" of a gradient that
+the mask of the call switches off, in any formula.
 
 ## Why it is bad
 ``grad_input_mask`` flags the arguments that require a gradient. With another mask, expensive gradients are computed
@@ -35,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from derivlint.analysis import analyses_of
-from derivlint.analysis.dependence.arguments import other_masks
+from derivlint.analysis.dependence.arguments import masked_out, other_masks
 from derivlint.lint import AnalysisDepth, Finding, Fix, Invalid, RuleMeta, Severity, TextEdit
 from derivlint.lint.engine.precedence import UNCOMPILED
 from derivlint.lint.judging import judges
@@ -85,21 +86,16 @@ INVALID = (
     # C++ sets the rest to "false"
     Invalid(
         """\
-- name: cudnn_convolution(Tensor self, Tensor weight, SymInt[] padding, SymInt[] stride, SymInt[] dilation, \
-SymInt groups, bool benchmark, bool deterministic, bool allow_tf32) -> Tensor
-  self, weight: "_cudnn_convolution_backward(self, grad, weight, padding, padding, stride, dilation, false, groups, \
-{grad_input_mask[0]})"
+- name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
+  input, weight, bias: linear_backward(input, grad, weight, {grad_input_mask[0]})
 """,
-        at="2:117-137",
+        at="2:61-81",
         message=(
-            '"output_mask" of "_cudnn_convolution_backward" is "{grad_input_mask[0]}", so that the gradient of '
-            '"weight" is never computed'
+            '"output_mask" of "linear_backward" is "{grad_input_mask[0]}", so that the gradient of "weight" is never '
+            "computed"
         ),
         help='pass "grad_input_mask"',
-        fixed=(
-            '  self, weight: "_cudnn_convolution_backward(self, grad, weight, padding, padding, stride, dilation, '
-            'false, groups, grad_input_mask)"'
-        ),
+        fixed="  input, weight, bias: linear_backward(input, grad, weight, grad_input_mask)",
     ),
     # the flag of another argument, and both in the other order
     Invalid(
@@ -121,6 +117,17 @@ SymInt groups, bool benchmark, bool deterministic, bool allow_tf32) -> Tensor
         message='"output_mask" of "linear_backward" has the flag of "weight" in the place of "input"',
         help='pass "grad_input_mask"',
         fixed="  input, weight, bias: linear_backward(input, grad, weight, grad_input_mask)",
+    ),
+    # a constant mask
+    Invalid(
+        """\
+- name: linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
+  input: std::get<0>(linear_backward(input, grad, weight, {true, false, false}))
+  weight: std::get<1>(linear_backward(input, grad, weight, {true, false, false}))
+""",
+        at="3:60-80",
+        message='"linear_backward" computes no gradient 1 with the mask "{true, false, false}"',
+        help='write "true" for element 1',
     ),
     # the operator's mask, of computed outputs
     Invalid(
@@ -147,9 +154,16 @@ input, stride, padding, dilation, transposed, output_padding, groups, output_mas
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Find calls with another mask."""
     analyses = analyses_of(model)
-    if not any(len(written.names) > 1 for written in entry.formulas):
-        return
     for formula in analyses.formulas(entry):
+        for masked in masked_out(formula):
+            text = quoted(formula.source_of(masked.mask))
+            yield Finding(
+                formula.span_of(masked.mask),
+                f"{quoted(masked.callee)} computes no gradient {masked.position} with the mask {text}",
+                help=f'write "true" for element {masked.position}',
+                severity=Severity.ERROR,
+                at=formula.written,
+            )
         for mask in other_masks(formula):
             written, fix = formula.written, None
             where = formula.span_of(mask.call if mask.argument is None else mask.argument)

@@ -38,6 +38,7 @@ from derivlint.analysis.scalar_evaluation.compare import Disagreement, differ
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.lint import AnalysisDepth, Finding, Invalid, Related, RuleMeta, Severity, SupersededBy, Within
 from derivlint.lint.engine.precedence import (
+    MASKED_OUT,
     OUTPUT_OF_INTEGERS,
     SLIP,
     UNCOMPILED,
@@ -57,6 +58,7 @@ META = RuleMeta(
         SupersededBy(("only-first-of-grads", "missing-grad-input-mask"), "a gradient is missing", Within.FORMULA),
         WRONG_DEGREE,
         SLIP,
+        MASKED_OUT,
         OUTPUT_OF_INTEGERS,
         UNCOMPILED_BESIDE,
         SupersededBy(("duplicate-entry",), "another operator is meant", Within.ENTRY),
@@ -66,6 +68,13 @@ META = RuleMeta(
 )
 
 VALID = (
+    # the outer braces are those of the array
+    """\
+- name: cudnn_convolution(Tensor self, Tensor weight, SymInt[] padding, SymInt[] stride, SymInt[] dilation, \
+SymInt groups, bool benchmark, bool deterministic, bool allow_tf32) -> Tensor
+  self, weight: "_cudnn_convolution_backward(self, grad, weight, padding, std::vector<c10::SymInt>(padding.size(), 0), \
+stride, dilation, false, groups, {{grad_input_mask[0], grad_input_mask[1]}})"
+""",
     # another way to write it
     """\
 - name: tanh(Tensor self) -> Tensor

@@ -25,11 +25,14 @@ from derivlint.formula import (
     Expr,
     Name,
     Node,
+    Number,
     Parenthesized,
     TypeName,
     unparenthesized,
     walk,
+    whole_number,
 )
+from derivlint.formula.analysis import tuple_access
 from derivlint.formula.vocabulary import words
 from derivlint.model import DerivativeFormula, DispatchBody, Entry, Model, Role
 from derivlint.model.generated.forward import PRIMAL, TANGENT
@@ -301,6 +304,41 @@ def other_masks(formula: TypedFormula) -> Iterator[OtherMask]:
             mask = OtherMask(formula, call, facts.spelling, parameter.name, argument, array.size, flags)
             if argument is None or _is_other_mask(argument) or mask.unflagged is not None:
                 yield mask
+
+
+class MaskedOut(Struct, frozen=True):
+    """A ``std::get`` of a gradient that the mask of the call switches off.
+
+    Attributes:
+        formula: the formula.
+        mask: the mask.
+        position: the position of the gradient.
+        callee: the name of the function that computes it.
+    """
+
+    formula: TypedFormula
+    mask: Expr
+    position: int
+    callee: str
+
+
+def masked_out(formula: TypedFormula) -> Iterator[MaskedOut]:
+    """The gradients in a formula that are not computed: ``std::get<1>(f(..., {true, false}))``."""
+    for node in formula.nodes:
+        access = tuple_access(node) if isinstance(node, Call) else None
+        call = unparenthesized(access[0]) if access is not None else None
+        facts = formula.call(call) if isinstance(call, Call) else None
+        index = access[1] if access is not None else None
+        position = whole_number(index.text) if isinstance(index, Number) else None
+        if facts is None or position is None:
+            continue
+        for argument in facts.arguments:
+            array = argument.parameter.type.unreferenced if argument.parameter is not None else None
+            if array is None or array.size is None or array.arguments[:1] != (BOOL,):
+                continue
+            flags = _flags(formula, argument.node, array.size)
+            if flags[position : position + 1] == ("false",):
+                yield MaskedOut(formula, argument.node, position, facts.spelling)
 
 
 def _flags(formula: TypedFormula, mask: Expr | None, size: int) -> tuple[str, ...]:

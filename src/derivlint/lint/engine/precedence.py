@@ -281,13 +281,16 @@ NONLINEAR = (
     ),
 )
 WRONG_DEGREE = SupersededBy(NOT_LINEAR, "what is not linear has no right value", Within.FORMULA)
+#: For findings about values of gradients that are not computed; the rule's warnings are about other masks.
+MASKED_OUT = SupersededBy(("missing-grad-input-mask",), "the mask switches a gradient off", Within.FORMULA)
 #: For findings about wrong values.
-WRONG_NUMBERS = (UNCOMPILED, WRONG_DEGREE, SLIP, UNCOMPILED_BESIDE)
+WRONG_NUMBERS = (UNCOMPILED, WRONG_DEGREE, SLIP, MASKED_OUT, UNCOMPILED_BESIDE)
 #: For findings about wrong tangents.
 WRONG_TANGENT = (
     UNCOMPILED,
     WRONG_DEGREE,
     SLIP,
+    MASKED_OUT,
     SupersededBy(
         ("aliased-tangent", "missing-tangent", "wrong-auto-element-wise", "wrong-auto-linear"),
         "the slip itself is known",

@@ -86,7 +86,9 @@ class ExpressionCompiler(Analysis[Evaluator]):
         return lambda _: value
 
     def braces(self, node: BraceList) -> Evaluator:
-        """Compile a braced list to a tuple."""
+        """Compile a braced list to a tuple; the outer braces of ``{{1, 1}}`` are those of a C++ array or reference."""
+        if len(node.items) == 1 and isinstance(node.items[0], BraceList):
+            return self.of(node.items[0])
         items = [self.of(item) for item in node.items]
         return lambda values: tuple([item(values) for item in items])
 
