@@ -252,6 +252,22 @@ bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None
         message='"_to_copy_backward" is passed "result.options()" for "self_options", in the formula for "self"',
         help='pass the property of "self"',
     ),
+    # twice in a call, where the other argument is in another one
+    Invalid(
+        """\
+- name: upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
+  self: "scales_w.has_value() ? upsample_nearest2d_backward_symint(grad, output_size, self.sym_sizes(), scales_h, \
+scales_h) : upsample_nearest2d_backward_symint(grad, output_size, self.sym_sizes(), scales_h, scales_w)"
+""",
+        at="2:115-123",
+        message='"upsample_nearest2d_backward_symint" is passed "scales_h" for "scales_w"',
+        help="pass the argument of the parameter's name",
+        fixed=(
+            '  self: "scales_w.has_value() ? upsample_nearest2d_backward_symint(grad, output_size, self.sym_sizes(), '
+            "scales_h, scales_w) : upsample_nearest2d_backward_symint(grad, output_size, self.sym_sizes(), scales_h, "
+            'scales_w)"'
+        ),
+    ),
     # for sizes and for strides, the first one of a call only
     Invalid(
         """\

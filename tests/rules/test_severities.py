@@ -20,9 +20,19 @@ VARIANCE += "(Tensor, Tensor)\n  self: var_mean_backward"
 TURN = "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)\n  self: at::transpose"
 MASK = "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor\n  self: grad.masked_fill"
 LENGTH = "hypot(Tensor self, Tensor other) -> Tensor\n  self: at::hypot"
+LINEAR = "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor\n  input, weight, bias: linear_backward"
+FIRST, SECOND, THIRD = (f"grad_input_mask[{index}]" for index in range(3))
+PRODUCT = "mm(Tensor self, Tensor mat2) -> Tensor\n  self: mm_mat1_backward(grad, mat2, "
+SELECTED = "masked_select(Tensor self, Tensor mask) -> Tensor\n  self: masked_select_backward"
 CASES = [
     ("mismatched-argument", f"{LEAKY}(grad, self, negative_slope, true)", Severity.WARNING),
     ("mismatched-argument", f"{MASK}(self, 0)", Severity.ERROR),
+    ("mismatched-argument", f"{PRODUCT}self.sym_strides(), self.sym_strides(), self.layout(), 1)", Severity.ERROR),
+    ("mismatched-argument", f"{PRODUCT}self.sym_sizes(), self.sym_strides(), mat2.layout(), 1)", Severity.WARNING),
+    ("mismatched-argument", f"{SELECTED}(grad, mask, mask)", Severity.ERROR),
+    ("missing-grad-input-mask", f"{LINEAR}(input, grad, weight, {{{FIRST}, {SECOND}}})", Severity.ERROR),
+    ("missing-grad-input-mask", f"{LINEAR}(input, grad, weight, {{{FIRST}, {FIRST}, {THIRD}}})", Severity.ERROR),
+    ("missing-grad-input-mask", f"{LINEAR}(input, grad, weight, {{{SECOND}, {FIRST}, {THIRD}}})", Severity.WARNING),
     ("swapped-arguments", f"{NORM}(self_t, self_p, p, result, dim, keepdim)", Severity.ERROR),
     ("swapped-arguments", f"{TURN}(grad, dim1, dim0)", Severity.WARNING),
     ("repeated-gradient", f"{VARIANCE}(grads[0], grads[0], self, dim, correction, keepdim)", Severity.ERROR),

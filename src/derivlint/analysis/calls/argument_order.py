@@ -22,7 +22,7 @@ from derivlint.analysis.outputs import discrete_kind
 from derivlint.analysis.typed import TypedFormula, seed_names, seed_of
 from derivlint.cpp.cpp_type import BOOL, DOUBLE, TENSOR, types
 from derivlint.cpp.declarations.declaration import Parameter
-from derivlint.formula import Binary, Call, Expr, Index, Member, Name, Number, Unary, unparenthesized
+from derivlint.formula import Binary, Call, Expr, Index, Member, Name, Number, Unary, unparenthesized, walk
 from derivlint.model.generated.forward import PRIMAL, TANGENT
 from derivlint.model.generated.gradients import GRADS
 from derivlint.model.resolve import EntryFunction, generic_output_index
@@ -116,6 +116,9 @@ class ArgumentMismatch(Struct, frozen=True):
             return False
         if self.kind is MismatchKind.OTHER_ARGUMENT or _is_converted(self.formula, self.arguments[0]):
             return True
+        if self.kind is MismatchKind.REPEATED_VALUE:
+            # the operator's own backward function takes each of its arguments once
+            return self.call.name == function.canonical.name.base + BACKWARD
         return self.kind in _NAMED and _is_of_derivatives(self.call)
 
 
@@ -349,7 +352,9 @@ def _misplaced_values(formula: TypedFormula, call: CallFacts) -> ArgumentMismatc
             arguments = (argument, passed[target][0])
             return ArgumentMismatch(MismatchKind.SWAPPED, formula, call, arguments, (name, target))
         if target in plain_names and target not in passed:
-            if (name in own or _is_of_derivatives(call)) and not formula.variables & {target}:
+            # "dilation" may be in the place of "groups" only elsewhere in the formula
+            mentioned = _variables(call.node) if name in own else formula.variables
+            if (name in own or _is_of_derivatives(call)) and target not in mentioned:
                 return ArgumentMismatch(MismatchKind.OTHER_ARGUMENT, formula, call, (argument,), (name, target))
         elif BACKWARD in call.name and target not in plain_names and name not in own and name in places:
             # the parameter with the variable's name is passed a number, too
@@ -360,6 +365,10 @@ def _misplaced_values(formula: TypedFormula, call: CallFacts) -> ArgumentMismatc
                 names = (name, formula.source_of(counterpart))
                 return ArgumentMismatch(MismatchKind.SWAPPED, formula, call, arguments, names)
     return None
+
+
+def _variables(node: Expr) -> frozenset[str | None]:
+    return frozenset(part.simple for part in walk(node) if isinstance(part, Name))
 
 
 def _plain(name: str, suffix: str) -> str:
