@@ -40,7 +40,7 @@ REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 #: The ranges of tensors at each point: of the first, third, ... argument, and of the others.
 RANGES = (
     ((0.2, 0.8), (0.2, 0.8)),
-    ((-0.8, -0.2), (0.2, 0.8)),
+    ((-0.8, -0.5), (0.2, 0.5)),
     ((1.1, 2.2), (2.1, 3.9)),
     ((0.2, 0.8), (-0.8, -0.2)),
     ((2.3, 3.9), (0.3, 0.9)),
