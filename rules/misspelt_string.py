@@ -3,7 +3,7 @@
 ## What it detects
 The text of "not_implemented" in which a word is one letter off the operator's name, which begins with another operator
 or ends with an argument that is not in the key, and a string that is none of the options of its parameter, such as
-"rounding_mode".
+"rounding_mode". For PyTorch's operators, also a name that is no string literal.
 
 ## Why it is bad
 Strings are copied as they are. The error for a derivative that is not implemented names an operator that does not
@@ -68,6 +68,17 @@ INVALID = (
         help='did you mean "geqrf"?',
         fixed='  self: not_implemented("geqrf")',
     ),
+    # a reason
+    Invalid(
+        """\
+- name: _cudnn_rnn_flatten_weight(Tensor[] weight_arr, int weight_stride0, SymInt input_size, int mode, \
+SymInt hidden_size, SymInt proj_size, int num_layers, bool batch_first, bool bidirectional) -> Tensor
+  weight_arr: not_implemented_list(kCudnnDoubleBackwardMsg)
+""",
+        at="2:36-59",
+        message='"not_implemented_list" is passed "kCudnnDoubleBackwardMsg" for the name of the operator',
+        help="pass the name first, then the reason",
+    ),
     # of another entry and key
     Invalid(
         """\
@@ -103,8 +114,19 @@ INVALID = (
 @judges(Entry, Model)
 def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Check the strings that calls are passed."""
+    is_of_pytorch = entry.function is not None and entry.function.canonical.in_cpp_api
     for interpretation in analyses_of(model).interpretations(entry):
         for call in interpretation.calls:
+            first = call.arguments[0].node if call.arguments else None
+            if is_of_pytorch and call.name in RAISING and first is not None and not isinstance(first, String):
+                # PyTorch's reasons are constants, its names are not
+                text = interpretation.formula.source_of(first)
+                yield Finding(
+                    interpretation.formula.span_of(first),
+                    f"{quoted(call.spelling)} is passed {quoted(text)} for the name of the operator",
+                    help="pass the name first, then the reason",
+                    at=interpretation.formula.written,
+                )
             for argument in call.arguments:
                 node, parameter = argument.node, argument.parameter
                 if not isinstance(node, String) or "\\" in node.text:
