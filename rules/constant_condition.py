@@ -2,9 +2,9 @@
 
 ## What it detects
 A number of dimensions, elements or a size that is compared with a number so that the result is the same for all tensors
-("self.dim() < 0", "-self.sym_numel() > 0"); "defined()" of a required argument of an operator that is no backward
-operator; and a minus before a flag or a comparison ("-grad.defined() ? ..."), which
-C++ converts to a number that is true or false as before.
+("self.dim() < 0", "-self.sym_numel() > 0"); "defined()" of a required argument, except in
+backward operators; and a minus before a flag or a comparison ("-grad.defined() ? ..."), which C++ converts to a number
+that is true or false as before.
 
 ## Why it is bad
 One branch of the formula is never taken. A minus before a condition was meant for a branch, or for the whole formula.

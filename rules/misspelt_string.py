@@ -3,7 +3,7 @@
 ## What it detects
 The text of "not_implemented" in which a word is one letter off the operator's name, which begins with another operator
 or ends with an argument that is not in the key, and a string that is none of the options of its parameter, such as
-"rounding_mode". For PyTorch's operators, also a name that is no string literal.
+"rounding_mode". For PyTorch's operators, also a name other than a string literal.
 
 ## Why it is bad
 Strings are copied as they are. The error for a derivative that is not implemented names an operator that does not
