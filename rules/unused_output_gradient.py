@@ -42,6 +42,7 @@ META = RuleMeta(
     group="differentiability",
     yields_to=(
         SupersededBy(("repeated-gradient",), "one gradient stands for another", Within.ENTRY),
+        SupersededBy(("grads-index-out-of-range",), "another gradient is meant", Within.FORMULA),
         UNKNOWN_OUTPUTS,
         SupersededBy(("differentiable-integral-output",), "the output is not meant to be differentiable", Within.ENTRY),
     ),
@@ -49,6 +50,15 @@ META = RuleMeta(
 )
 
 VALID = (
+    # "grads[2]" does not exist, which is another rule's
+    """\
+- name: _thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? input_bias=None, Tensor? \
+hidden_bias=None) -> (Tensor, Tensor, Tensor)
+  output_differentiability: [True, True, False]
+  input_gates, hidden_gates, cx, input_bias, hidden_bias: "GradMode::is_enabled() ? \
+_thnn_differentiable_lstm_cell_backward(grads[0], grads[2], input_gates, hidden_gates, input_bias, hidden_bias, \
+cx, result1) : _thnn_fused_lstm_cell_backward(grads[0], grads[1], cx, result1, result2, input_bias.defined())"
+""",
     # a condition on a gradient
     """\
 - name: linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
