@@ -289,15 +289,13 @@ def _wrong_gradient(formula: TypedFormula, evaluate: Evaluator, point: TensorPoi
 
 
 def _wrong_tangent(formula: TypedFormula, evaluate: Evaluator, point: TensorPoint) -> WrongValues | None:
-    signature = point.signature
-    names = [name for name in signature.inputs if point.arguments.get(name) is not None]
     variables = formula.variables
-    lists = [name for name in names if type(point.arguments[name]) is tuple]
+    lists = [name for name in point.moving if type(point.arguments[name]) is tuple]
     if not any(name.endswith(TANGENT) for name in variables) and variables.isdisjoint(lists):
         # another rule reports the missing tangent
         return None
     values = _components(formula, evaluate, variables_of(formula, point))
-    moves = {name: point.move(name) for name in names}
+    moves = {name: point.move(name) for name in point.moving}
     derivatives = point.along(moves)
     for name, value in zip(formula.written.names, values, strict=False):
         expected = derivatives.get(name.text)

@@ -24,6 +24,8 @@ from derivlint.operators.shapes.size_values import Sizes, SizesError, numbers_of
 
 #: The linear indices of an output, an input and an element of the kernel whose product the output has.
 Term = tuple[int, int, int]
+#: The maximum number of terms; a formula can request any sizes.
+_MOST_TERMS = 50_000
 #: Stride, padding, dilation, transposed, output padding, groups.
 Layout = tuple[Value, ...]
 
@@ -33,7 +35,9 @@ def _terms(sizes: tuple[int, ...], kernel: tuple[int, ...], layout: Layout) -> t
     """The sizes of the outputs, and the products."""
     stride, padding, dilation, transposed, _, groups = layout
     outputs = tuple(window_sizes.convolved(Sizes(sizes), Sizes(kernel), *layout))
-    count_of(outputs)
+    # a term for each pair of an output and an element of a kernel
+    if count_of(outputs) * math.prod(kernel[1:]) > _MOST_TERMS:
+        raise SizesError
     count = len(kernel) - 2
     if transposed:
         _, exchanged = _terms(outputs, kernel, (stride, padding, dilation, False, 0, groups))

@@ -28,6 +28,9 @@ from derivlint.operators.shapes.size_values import Sizes, SizesError
 #: The rows of a matrix.
 Matrix = list[list[float]]
 
+#: The maximum number of rows and columns, and of elements that are varied one by one; a formula can request any sizes.
+_LARGEST_SIDE = 8
+_MOST_VARIED = 64
 #: The largest pivot that counts as zero, and the rotations of columns after which a factorization is given up.
 _ZERO = 1e-9
 _SWEEPS = 30
@@ -42,6 +45,8 @@ def _matrices(value: Value) -> list[Matrix]:
     """The matrices of a batch."""
     tensor = tensor_of(value)
     height, width = tensor.sizes[-2:]
+    if max(height, width) > _LARGEST_SIDE:
+        raise SizesError
     rows = [list(tensor.items[at * width : (at + 1) * width]) for at in range(math.prod(tensor.sizes[:-1]))]
     return [rows[at * height : (at + 1) * height] for at in range(math.prod(tensor.sizes[:-2]))]
 
@@ -379,6 +384,8 @@ def _reflected(vectors: Matrix, factors: Matrix) -> tuple[Matrix]:
 
 def _gradients(function: Callable[..., Value], values: Sequence[Value], grad: Value) -> tuple[SmallTensor, ...]:
     """The gradients of all arguments by central differences."""
+    if sum(len(value.items) for value in values) > _MOST_VARIED:
+        raise SizesError
     gradients = []
     for at, value in enumerate(values):
         items = list(value.items)

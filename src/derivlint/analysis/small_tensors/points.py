@@ -96,6 +96,11 @@ class TensorPoint(Struct, frozen=True, dict=True):
             derivatives = self.derivatives[name] = self.along({name: self.move(name)})
         return derivatives
 
+    @cached_property
+    def moving(self) -> tuple[str, ...]:
+        """The inputs that are tensors or lists; a position is a number here, such as "start" of "narrow.Tensor"."""
+        return tuple(name for name in self.signature.inputs if type(self.arguments.get(name)) in (SmallTensor, tuple))
+
     def move(self, name: str) -> Value:
         """The seed along which an argument moves, as its tangent does."""
         seed = seeds_like(self.arguments[name], salt(name))
@@ -189,8 +194,7 @@ def variables_of(formula: TypedFormula, point: TensorPoint) -> dict[str, Value]:
             # the gradients of a list of outputs
             variables[GRADS] = variables[GRAD]
         return variables
-    names = [name for name in signature.inputs if point.arguments.get(name) is not None]
-    tangents = {name: point.move(name) for name in names}
+    tangents = {name: point.move(name) for name in point.moving}
     variables = signature.forward(point.arguments, point.outputs, tangents)
     for name, tangent in tangents.items():
         if type(tangent) is DualList:

@@ -11,6 +11,7 @@ from derivlint.analysis.small_tensors.tensor import (
     TABLE,
     SmallTensor,
     Value,
+    count_of,
     filled,
     helper,
     operator,
@@ -63,6 +64,7 @@ def _strided(
     sizes: Sequence[int], kernel: Value, stride: Value, padding: Value, dilation: Value, ceil: Value, count: int
 ) -> list[Windows]:
     outputs = window_sizes.pooled(Sizes(sizes), kernel, stride, padding, dilation, ceil, count)[-count:]
+    count_of(outputs), count_of(numbers_of(kernel, count))
     lists = (numbers_of(item, count) for item in (kernel, stride or kernel, padding, dilation))
     return [
         [
@@ -104,6 +106,7 @@ def _add_pooling(count: int) -> None:
         return pooled_backward(grad_output, self, *window)
 
     def adapted(self: Value, output_size: Value) -> Value:
+        count_of(output_size)
         sizes = zip(tensor_of(self).sizes[-count:], output_size, strict=True)
         windows = [
             [range(at * size // output, -(-(at + 1) * size // output)) for at in range(output)]
@@ -112,6 +115,7 @@ def _add_pooling(count: int) -> None:
         return _largest(self, count, lambda _: windows)
 
     def fractional(self: Value, kernel_size: Value, output_size: Value, random_samples: Value) -> Value:
+        count_of(output_size), count_of(kernel_size)
         sizes, samples = tensor_of(self).sizes[-count:], tensor_of(random_samples)
         if not all(0 <= sample < 1 for sample in samples.items):
             raise SizesError

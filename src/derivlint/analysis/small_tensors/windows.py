@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from derivlint.analysis.small_tensors.reduce_ops import along_axis
-from derivlint.analysis.small_tensors.tensor import TABLE, Value, helper, helpers, tensor_of
+from derivlint.analysis.small_tensors.tensor import TABLE, Value, count_of, helper, helpers, tensor_of
 from derivlint.operators.shapes import size_functions as sizes_by
 from derivlint.operators.shapes import window_sizes
 from derivlint.operators.shapes.size_values import SizesError
@@ -58,6 +58,7 @@ def _padded(place: Callable[[int, int], int]) -> Callable[[Sequence[int], Sequen
         count = len(padding) // 2
         for at, size in enumerate(sizes[len(sizes) - count :]):
             before, after = padding[2 * (count - 1 - at)], padding[2 * (count - 1 - at) + 1]
+            count_of((before + size + after,))
             rows_of_axes.append([[(place(index, size), 1.0)] for index in range(-before, size + after)])
         return rows_of_axes
 
@@ -108,6 +109,7 @@ def _averaged(
 ) -> list[Rows]:
     count = len(kernel)
     output_sizes = window_sizes.pooled(sizes_by.sized(tuple(sizes)), kernel, stride, padding, 1, ceil, count)
+    count_of(output_sizes)
     steps = stride or kernel
     rows_of_axes: list[Rows] = []
     for at in range(count):
@@ -160,6 +162,7 @@ def average_backward(
 
 
 def _adapted(sizes: Sequence[int], output_size: Sequence[int]) -> list[Rows]:
+    count_of(output_size)
     rows_of_axes: list[Rows] = []
     for size, output in zip(sizes[len(sizes) - len(output_size) :], output_size, strict=True):
         windows = [range(at * size // output, -(-(at + 1) * size // output)) for at in range(output)]
@@ -268,6 +271,7 @@ def _add_resizing(name: str, count: int, rows: Callable[[int, int, Value, Value]
         aligned, scales = (more[0], more[1:]) if is_aligned else (False, more)
         scales = (*scales, *(None,) * (count - len(scales)))
         last = sizes[len(sizes) - count :]
+        count_of(last), count_of(output_size)
         return [rows(*axis) for axis in zip(last, output_size, (aligned,) * count, scales, strict=True)]
 
     def forward(self: Value, output_size: Value, *more: Value) -> Value:
