@@ -60,7 +60,7 @@ INVALID = (
     Invalid(
         at="2:16-19",
         message='"out" cannot be saved: the formula also serves "scale_shift_", whose output is called "result"',
-        help="compute what the formula needs from the arguments",
+        help="compute it from the arguments instead",
         natives=NATIVES,
     ),
     Invalid(
@@ -94,6 +94,6 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
                         formula.span_of(saved.word),
                         f"{quoted(saved.name)} cannot be saved: the formula also serves "
                         f'{quoted(str(facts.function.name))}, whose output is called "result"',
-                        help="compute what the formula needs from the arguments",
+                        help="compute it from the arguments instead",
                         at=formula,
                     )

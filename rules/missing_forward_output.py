@@ -73,7 +73,7 @@ INVALID = (
     Invalid(
         at="3:3-4",
         message='"linalg_qr" has no forward formula for its differentiable output "R"',
-        help="give every differentiable output a forward formula, or none",
+        help="give all differentiable outputs a forward formula, or none of them",
     ),
     Invalid(
         """\
@@ -188,7 +188,7 @@ def _judge(model: Model, body: DispatchBody) -> Iterator[Finding]:
             body.with_role(Role.FORWARD)[0].key_span,
             f'"{body.entry.operator}" has no forward formula for its differentiable '
             f"{'output' if len(missing) == 1 else 'outputs'} {quoted_list(missing)}",
-            help="give every differentiable output a forward formula, or none",
+            help="give all differentiable outputs a forward formula, or none of them",
             related=_declaration(body),
             at=body,
             rests_on=(body.entry.operator or "",),
@@ -223,7 +223,7 @@ def _judge_variants(model: Model, body: DispatchBody) -> Iterator[Finding]:
                 first.key_span,
                 f'"{variant.function.name}", which the formulas also serve, has '
                 f"{counted(len(variant.output_indices), 'differentiable output')}, not {covered}",
-                help="give every differentiable output a forward formula, or none",
+                help="give all differentiable outputs a forward formula, or none of them",
                 at=body,
             )
             return

@@ -53,7 +53,7 @@ VALID = (
 INVALID = (
     Invalid(
         at="2:9-38",
-        message='the gradient of "self" is never finite, as at self = 0.571, grad = 1.34',
+        message='the gradient of "self" is not finite at any tested input, such as self = 0.571, grad = 1.34',
         help="write the operator's derivative, which is finite there: nothing may divide by zero or overflow",
     ),
     Invalid(
@@ -65,7 +65,8 @@ INVALID = (
 """,
         at="4:11-81",
         message=(
-            'the tangent of "result" is never finite, as at self = 0.571, other = 0.483, self_t = 1.34, other_t = -1.15'
+            'the tangent of "result" is not finite at any tested input, such as self = 0.571, other = 0.483, '
+            "self_t = 1.34, other_t = -1.15"
         ),
         help="write the operator's derivative, which is finite there: nothing may divide by zero or overflow",
     ),
@@ -80,7 +81,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         names = quoted_list([name.text for name in formula.written.names])
         yield Finding(
             formula.span_of(formula.tree),
-            f"the {quantity(formula)} of {names} is never finite, as at {values(wrong.at)}",
+            f"the {quantity(formula)} of {names} is not finite at any tested input, such as {values(wrong.at)}",
             help="write the operator's derivative, which is finite there: nothing may divide by zero or overflow",
             at=formula.written,
         )

@@ -90,7 +90,7 @@ INVALID = (
   self: permute_backwards(grad, [*dims])
 """,
         at="2:33-34",
-        message='C++ has no "*" in lists',
+        message='C++ cannot unpack a list with "*"',
         help='write "dims"',
         fixed="  self: permute_backwards(grad, dims)",
     ),

@@ -40,7 +40,7 @@ INVALID = (
     Invalid(
         at="2:18-24",
         message='"result" cannot be saved: "unsafe_split.Tensor" returns it as a list of tensors',
-        help="compute what the formula needs from the arguments",
+        help="compute it from the arguments instead",
     ),
     Invalid(
         """\
@@ -65,5 +65,5 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
             yield Finding(
                 formula.span_of(saved.word),
                 f'{quoted(saved.name)} cannot be saved: "{formula.entry.operator}" returns it as a list of tensors',
-                help="compute what the formula needs from the arguments",
+                help="compute it from the arguments instead",
             )

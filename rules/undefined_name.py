@@ -140,7 +140,7 @@ INVALID = (
   self: to_mkldnn_backward(grad, self)
 """,
         at="2:32-37",
-        message='"dtpye" is not declared in a condition of "to_mkldnn"',
+        message='"dtpye" is not declared for "output_differentiability" of "to_mkldnn"',
         help='did you mean "dtype"?',
         fixed='  output_differentiability: ["!dtype.has_value()"]',
     ),
@@ -166,7 +166,7 @@ def check(entry: Entry) -> Iterator[Finding]:
             condition = expression.scalar.value
             names = [argument.name for argument in function.schema.arguments.flat_all]
             for word in _first_of_each(undeclared_in_condition(condition, function)):
-                yield _unknown(expression, word, names, f'in a condition of "{entry.operator}"')
+                yield _unknown(expression, word, names, f'for "output_differentiability" of "{entry.operator}"')
         elif not formula.says_non_differentiable and near_keyword(formula) is None:
             undeclared = {item.word: item for item in undeclared_names(formula) if item.reason in REASONS}
             for word in _first_of_each(list(undeclared)):

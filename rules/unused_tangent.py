@@ -68,7 +68,7 @@ INVALID = (
     Invalid(
         at="3:11-41",
         message='the tangent of "result" does not depend on the tangent of any input',
-        help='multiply by "self_t"',
+        help='use "self_t" as a factor of every term',
     ),
     Invalid(
         """\
@@ -78,7 +78,7 @@ INVALID = (
 """,
         at="3:11-29",
         message='the tangent of "result" does not depend on the tangent of any input',
-        help='multiply by "self_t"',
+        help='use "self_t" as a factor of every term',
     ),
 )
 
@@ -93,6 +93,6 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
             yield Finding(
                 formula.span_of(node),
                 f"the tangent of {quoted(formula.written.names[0].text)} does not depend on the tangent of any input",
-                help=f"multiply by {quoted_list(tangents, 'or')}",
+                help=f"use {quoted_list(tangents, 'or')} as a factor of every term",
                 at=formula.written,
             )

@@ -48,7 +48,7 @@ INVALID = (
     Invalid(
         at="2:3-6",
         message='"dim" is of type "int" and never differentiable',
-        help='remove the declaration; only tensor arguments need one, and "self" and "index" have no formula',
+        help='remove it, or declare "self" and "index", which have no formula',
     ),
     Invalid(
         """\
@@ -59,7 +59,7 @@ INVALID = (
 """,
         at="3:3-6",
         message='"dim" is of type "int" and never differentiable',
-        help="remove the declaration; only tensor arguments need one",
+        help="remove it: only tensor arguments need a declaration",
         fixed="""\
 - name: index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor
   self: grad.index_fill(dim, index, 0)
@@ -99,9 +99,11 @@ def check(formula: DerivativeFormula) -> Iterator[Finding]:
         fix = removal_fix(formula, "remove the declaration", safe=True) if not lacking else None
     elif text is not None:
         fix = Fix("remove it from the key", (TextEdit(formula.key_span, text),))
-    help_text = "remove the declaration; only tensor arguments need one"
+    help_text = "remove it: only tensor arguments need a declaration"
     if lacking:
-        help_text += f", and {quoted_list(lacking)} {'has' if len(lacking) == 1 else 'have'} no formula"
+        help_text = (
+            f"remove it, or declare {quoted_list(lacking)}, which {'has' if len(lacking) == 1 else 'have'} no formula"
+        )
     for name, binding in useless:
         kind = "TensorOptions" if binding.argument is None else str(binding.argument.type)
         yield Finding(

@@ -56,7 +56,7 @@ class FormulaCompiler(ExpressionCompiler):
         return None if evaluator is self.unknown else evaluator
 
     def is_understood(self, node: Expr) -> bool:
-        """Whether an expression is supported, given the values of its operands."""
+        """Whether an expression could be evaluated if the values of its operands were known."""
         return unknown_if_it_fails(self.of, self.unknown, node) is not self.unknown
 
     def otherwise(self, node: Expr) -> Evaluator:

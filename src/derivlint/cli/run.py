@@ -180,7 +180,7 @@ class _Run(Struct, frozen=True):
     setting_options: dict[str, Any]
 
     def _task(self, paths: tuple[str, ...], program: Program) -> bytes:
-        """Compile the replaced entries, and return the task for the process of the program.
+        """Compile the entries that replace PyTorch's, and return the task for the process that runs the program.
 
         Raises:
             InputError: a requirement is missing, or no code can be generated.

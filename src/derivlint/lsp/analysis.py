@@ -98,7 +98,7 @@ def check(
     Args:
         source: the text.
         project: its settings, rules and operators.
-        before: the check of an earlier text.
+        before: the previous result, whose analysis is kept while the text is not valid YAML.
         memos: the memos of earlier texts with the same project.
         stop: cancels the check when it is set.
 

@@ -136,7 +136,7 @@ class DerivativeFormula:
 
     @cached_property
     def derivative(self) -> Derivative | None:
-        """The record of a backward formula, or None if the role differs or the formula does not resolve."""
+        """The ``Derivative`` of torchgen; None for what is not a backward formula or does not resolve."""
         return self.body.derivatives.get(self)
 
     @cached_property

@@ -202,7 +202,7 @@ class _Fixer:
     def _apply_harmless(
         self, source: SourceFile, before: CheckedFile, candidates: list[Diagnostic]
     ) -> tuple[FixOutcome, CheckedFile | None]:
-        """Apply as many fixes as cause no error together; return the outcome and its check, or None."""
+        """Apply as many fixes as possible without a new error; return the outcome, and the check if any was applied."""
         # a harmless half and the other half have been tried already
         self._tried.clear()
         finder = EntryFinder(before.model)

@@ -44,7 +44,7 @@ class Loaded(Struct, frozen=True):
     settings: Settings
 
     def with_options(self, **options: Any) -> Loaded:
-        """Load the file again with command-line options, and the same operators of the user."""
+        """Build the model again with command-line options; with ``torch``, the configured operator files are kept."""
         settings = self.settings
         if "torch" in options:
             options = {"native_functions": settings.native_functions, "tags": settings.tags, **options}

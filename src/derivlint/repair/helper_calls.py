@@ -28,9 +28,9 @@ MAX_HELPERS = 12
 
 
 def helper_calls(model: Model, formula: DerivativeFormula) -> Iterator[Candidate]:
-    """The calls of helpers whose names begin like the operator's, or are those of its backward operators.
+    """The calls of helpers whose names begin with the operator's, and of its backward operators.
 
-    Where the formula calls a function that does not exist, also of those that only fit.
+    If the formula calls an unknown function, also calls of any other backward function whose parameters can be filled.
     """
     function = formula.entry.function
     if function is None or formula.role not in (Role.BACKWARD, Role.FORWARD):

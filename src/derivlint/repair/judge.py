@@ -78,7 +78,7 @@ class Judge:
 
     Attributes:
         model: the model of the file.
-        n_characters: the number of characters of the formulas and entries that were checked for candidates.
+        n_characters: the characters checked so far: candidate formulas, and entries with a candidate in place.
     """
 
     def __init__(

@@ -30,7 +30,7 @@ def visible_line(text: str) -> str:
 
 
 def visible_page(text: str) -> str:
-    """Escape a text of several lines; line ends and tabs stay."""
+    """Escape a text of several lines, build server commands included; line ends and tabs stay."""
     return _COMMAND.sub(r"\1\\x3a", _shown(text, "\n\t"))
 
 

@@ -47,10 +47,10 @@ _COARSE = ", eps=3e-2, atol=2e-2, rtol=2e-2"
 
 
 def reproduction(spec: FunctionSpec, point: SamplePoint, rule: str, target: str) -> str:
-    """Generate the script; empty if the input is large, not dense, or modified in place.
+    """Generate a script that reproduces a finding; empty if the input is large, not dense, or modified in place.
 
     Args:
-        spec: a function of the operator.
+        spec: the function whose formula is wrong.
         point: the input.
         rule: the violated rule.
         target: the argument or output concerned.
@@ -79,7 +79,7 @@ def written_arguments(spec: FunctionSpec, point: SamplePoint) -> str:
     """The lines that create the list ``arguments``; empty if the input is large or not dense.
 
     Args:
-        spec: a function of the operator.
+        spec: the function whose formula is wrong.
         point: the input.
     """
     items = [tensor for value in point.values for tensor in tensors(value) if tensor is not None]

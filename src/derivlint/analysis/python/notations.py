@@ -282,7 +282,7 @@ def _bracketed(part: Part, context: Context) -> Notation | None:
     starred = [item for item in part.children if item.kind == "unary" and item.text == "*"]
     if starred:
         # of one list nothing has to be made; several cannot be joined in a formula
-        message = 'C++ has no "*" in lists'
+        message = 'C++ cannot unpack a list with "*"'
         return _at(part, message, ("{0}",)[: len(part.children) == 1], starred[0].children, misread=True)
     listed = ", ".join(f"{{{index}}}" for index in range(len(part.parts)))
     if part.kind == "list":

@@ -75,7 +75,7 @@ def _slopes(
     name: str,
     number: int,
 ) -> tuple[Value, Value]:
-    """The slope of the operator in one argument, by the backward and by the forward formula."""
+    """The derivative by one argument, from the backward formula and from the forward formula."""
     output = signature.outputs[0]
     gradient = seed_value(number, 0, is_complex=False)
     environments = [signature.backward(arguments, {}, {output: factor * gradient}) for factor in (1, -2)]

@@ -109,7 +109,7 @@ def _norm(p: Value) -> Callable[[Sequence[Value]], Value]:
 
 @operator()
 def norm(self: Value, p: Value = 2, dim: Value = None, keepdim: Value = False, _dtype: Value = None) -> Value:
-    """The norm."""
+    """The norm of order ``p``, which may be 0 or infinite, over ``dim``."""
     return reduced(_norm(2 if p is None else p), self, dim, keepdim)
 
 

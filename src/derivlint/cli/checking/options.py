@@ -109,7 +109,7 @@ def fix_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--unsafe-fixes",
             is_flag=True,
-            help="Also apply fixes that may change the meaning, and certain suggestions.",
+            help="Also apply fixes that may change the meaning, and suggestions that are certain.",
         ),
         click.option("--fix", is_flag=True, help="Apply safe fixes and report the remaining findings."),
     ):

@@ -57,9 +57,10 @@ def remember(files: Sequence[str], folders: Mapping[str, Path], settings: Mappin
 
 
 def watch_paths(paths: Iterable[str]) -> None:
-    """Add files whose changes start another run, in watch mode."""
+    """Watch these files as well, in watch mode."""
     if is_watched():
-        click.get_current_context().meta[_KEY] = tuple(map(Path, paths))
+        meta = click.get_current_context().meta
+        meta[_KEY] = tuple(dict.fromkeys((*meta[_KEY], *map(Path, paths))))
 
 
 def configurations(folder: Path) -> list[Path]:

@@ -176,7 +176,7 @@ def settings_options(function: Command) -> Command:
             "--min-severity",
             type=SEVERITIES,
             callback=one_of(Severity),
-            help="Hide findings below error, warning or info. [default: info]",
+            help="Hide findings less severe than error, warning or info. [default: info]",
             metavar="LEVEL",
         ),
         click.option(

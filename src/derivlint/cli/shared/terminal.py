@@ -168,7 +168,7 @@ def write_exactly(text: str) -> None:
 
 
 def results_to_stderr() -> None:
-    """Redirect further results to standard error, because standard output holds a text."""
+    """Redirect further results to standard error: standard output is taken by a fixed file or by a program."""
     click.get_current_context().with_resource(redirect_stdout(sys.stderr))
 
 

@@ -264,7 +264,7 @@ def _variable(facts: FormulaFacts, node: Name, formula_variable: Variable) -> st
 
 
 def _saving(formula: DerivativeFormula, formula_variable: Variable) -> str | None:
-    """Describe the saved variables of a backward formula that hold a variable."""
+    """Describe the saved variables that hold an argument or output, for a backward formula."""
     derivative = formula.derivative
     if derivative is None or formula_variable.kind not in (VariableKind.ARGUMENT, VariableKind.OUTPUT):
         return None

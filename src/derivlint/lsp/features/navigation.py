@@ -336,7 +336,7 @@ def _words(entry: Entry, names: frozenset[str]) -> Iterator[Span]:
 
 
 def _calls_by_name(model: Model) -> dict[str, list[tuple[DerivativeFormula, Word]]]:
-    """Return the words in a file's formulas that may be called functions, by operator name."""
+    """Map each name that formulas may call, without ``_symint``, to the words that call it."""
     calls: dict[str, list[tuple[DerivativeFormula, Word]]] = {}
     for formula in (formula for entry in model.all_entries for formula in entry.formulas if formula.is_expression):
         text = formula.parsed.text

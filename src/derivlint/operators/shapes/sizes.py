@@ -463,7 +463,7 @@ class _SizeDomain(Domain):
         self._primitives = primitives
 
     def primitive(self, name: str) -> Primitive | None:
-        """The function for a name in definitions or lines; lines take precedence over definitions."""
+        """The size function of a name: a primitive, else what ``data/shapes.txt`` says of the operator."""
         return self._primitives.get(name) or self.operator(name)
 
     def operator(self, name: str) -> Primitive | None:

@@ -47,7 +47,7 @@ def regimes(
 
     Args:
         point: the point.
-        spec: a function of the operator.
+        spec: the function whose formulas the inputs are for.
         noise: generates random values with the shape of a tensor.
         words: the strings among the recorded inputs.
     """

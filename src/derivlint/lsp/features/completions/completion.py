@@ -98,12 +98,12 @@ def _schemas(analysis: DocumentAnalysis, context: CompletionContext) -> Iterable
 
 
 class _OperatorName(NamedTuple):
-    """An operator that an entry can be for.
+    """An operator that completion offers as the name of an entry.
 
     Attributes:
         text: its schema.
         name: its name with its overload.
-        writes: whether it writes to arguments without being named as in-place.
+        writes: whether it is an out variant, which writes to an argument although its name is not in-place.
     """
 
     text: str
