@@ -19,10 +19,15 @@ from derivlint.analysis.small_tensors.tensor import (
 from derivlint.analysis.small_tensors.view_ops import constant_pad_nd, slice_
 from derivlint.operators.shapes.size_values import Sizes, SizesError
 
+#: The maximum number of frequencies, whose sums are computed one by one; a formula can request any sizes.
+_LARGEST_SIDE = 32
+
 
 def _transformed(tensor: Value, dims: Sequence[int], normalization: Value, forward: Value) -> SmallTensor:
     """The discrete Fourier transform, normalized by 1, by the root of the number of elements, or by the number."""
     sizes = tensor_of(tensor).sizes
+    if max((sizes[dim] for dim in dims), default=0) > _LARGEST_SIDE:
+        raise SizesError
     count = math.prod(sizes[dim] for dim in dims)
     factor = (1.0, count**-0.5, 1 / count)[normalization]
     sign = -1 if forward else 1
