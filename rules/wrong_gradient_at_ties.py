@@ -51,6 +51,9 @@ META = RuleMeta(
     reads=AnalysisDepth.VALUES,
 )
 
+GRADIENTS = "the gradients of all arguments must sum to that of the output"
+TANGENTS = "where the tangents of all arguments are equal, so must be that of the output"
+
 VALID = (
     # one argument gets the whole gradient
     """\
@@ -69,7 +72,7 @@ INVALID = (
 """,
         at="2:9-42",
         message=('where they are equal, the gradients of "self" and "other" add up to 1.5 times that of the output'),
-        help="the gradients of all arguments must sum to that of the output",
+        help=GRADIENTS,
     ),
     Invalid(
         """\
@@ -79,7 +82,7 @@ INVALID = (
 """,
         at="2:9-60",
         message='where "other" is NaN, the gradients of "self" and "other" add up to 0 times that of the output',
-        help="the gradients of all arguments must sum to that of the output",
+        help=GRADIENTS,
     ),
     Invalid(
         """\
@@ -90,7 +93,7 @@ INVALID = (
 """,
         at="4:11-61",
         message='where "other" is NaN, the tangent of the output is 0 times that of "self"',
-        help="the gradients of all arguments must sum to that of the output",
+        help=TANGENTS,
     ),
     Invalid(
         """\
@@ -101,7 +104,7 @@ INVALID = (
 """,
         at="2:9-71",
         message='where they are equal, the gradients of "self" and "min" add up to 0 times that of the output',
-        help="the gradients of all arguments must sum to that of the output",
+        help=GRADIENTS,
     ),
 )
 
@@ -123,7 +126,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
         yield Finding(
             first.span_of(first.tree),
             message,
-            help="the gradients of all arguments must sum to that of the output",
+            help=GRADIENTS if first.is_backward else TANGENTS,
             related=tuple(Related("another share", formula.span_of(formula.tree)) for formula in item.formulas[1:]),
             at=first.written,
         )
