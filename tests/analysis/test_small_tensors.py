@@ -58,8 +58,8 @@ def test_operators_compute_what_pytorch_computes(bundled_natives: NativeFunction
             continue
         implementation = implementation_named(function.name.base)
         assert implementation is not None
-        signature = {each.name for each in function.schema.arguments.flat_non_out}
-        for arguments in small_arguments(function, differentiable, "random_samples" in signature):
+        names_of_arguments = {argument.name for argument in function.schema.arguments.flat_non_out}
+        for arguments in small_arguments(function, differentiable, "random_samples" in names_of_arguments):
             names = [each.name for each in function.schema.arguments.flat_non_out]
             given = {name: arguments[name] for name in names if name in arguments}
             packet = getattr(torch.ops.aten, function.name.base)

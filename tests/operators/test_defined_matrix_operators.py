@@ -389,8 +389,8 @@ def transposed_convolution_back() -> tuple[tuple[Any, ...], Any]:
     x, weight = tensor(2, 3, 4, 4).requires_grad_(), tensor(3, 5, 2, 2, seed=1).requires_grad_()
     value = torch.nn.functional.conv_transpose2d(x, weight, padding=1, stride=2, output_padding=1)
     grad = tensor(*value.shape, seed=3)
-    given = x.detach(), grad, weight.detach(), [1, 1], [1, 1], [2, 2], [1, 1], 1, [True, True]
-    return given, torch.autograd.grad(value, (x, weight), grad)
+    arguments = x.detach(), grad, weight.detach(), [1, 1], [1, 1], [2, 2], [1, 1], 1, [True, True]
+    return arguments, torch.autograd.grad(value, (x, weight), grad)
 
 
 def convolution_twice_back() -> tuple[Any, ...]:

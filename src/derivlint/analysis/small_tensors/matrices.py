@@ -104,7 +104,7 @@ def _triangular_solution(matrix: Matrix, right: Matrix, upper: bool, unit: bool)
     for at in reversed(range(size)) if upper else range(size):
         for row in range(at + 1, size) if upper else range(at):
             factor = matrix[at][row]
-            solution[at] = [item - factor * known for item, known in zip(solution[at], solution[row], strict=True)]
+            solution[at] = [item - factor * solved for item, solved in zip(solution[at], solution[row], strict=True)]
         if not unit:
             solution[at] = [item / matrix[at][at] for item in solution[at]]
     return solution
