@@ -81,6 +81,7 @@ META = RuleMeta(
     compares=True,
     yields_to=(
         SupersededBy(("ignored-derivative",), "no formula counts", Within.ENTRY),
+        SupersededBy(("dropped-override-key",), "PyTorch's entry has the formula", Within.ENTRY),
         SupersededBy(
             ("formula-for-non-tensor", "grad-input-mask-of-single-argument", "missing-grad-output"),
             "formulas are exchanged",

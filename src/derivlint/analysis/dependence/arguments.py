@@ -3,7 +3,8 @@
 torchgen accepts arguments without a formula, for which the kernel raises if they require grad; the gradient of a
 ``non_differentiable`` argument is zero. That is right for indices, masks and running statistics. There are three kinds
 of contrary evidence: another argument's formula reads the argument's value, so the result depends on it; such a formula
-passes the argument to a helper; nearly all other entries give an argument with this name a formula.
+passes the argument to a helper, and the operator's reference varies with it; nearly all other entries give an argument
+with this name a formula.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ from msgspec import Struct
 
 from derivlint.analysis.calls.key_order import passed_variable
 from derivlint.analysis.formula_analyses import FormulaAnalyses
+from derivlint.analysis.scalar_evaluation.compare import differ
+from derivlint.analysis.scalar_evaluation.points import POINTS, NumberKind, PointArguments
+from derivlint.analysis.scalar_evaluation.reference import reference_of
+from derivlint.analysis.scalar_evaluation.values import UnknownValueError
 from derivlint.analysis.siblings import declaring_sibling
 from derivlint.analysis.typed import TypedFormula
 from derivlint.cpp.cpp_type import BOOL, TENSOR, template_type
@@ -41,6 +46,7 @@ from derivlint.model.index import EntryIndex
 from derivlint.model.query import file_fact
 from derivlint.operators import Book
 from derivlint.operators.special import NOT_IMPLEMENTED
+from derivlint.schema import NativeFunction
 
 #: The types of gradients in the result of a formula for several arguments.
 TENSORS = frozenset({TENSOR, template_type("vector", [TENSOR])})
@@ -81,7 +87,7 @@ class MissingDerivative(Struct, frozen=True):
         n_with_formula: the number of other entries with a formula for an argument of that name; 0 if not evidence.
         n_entries: the number of other entries with an argument of that name; 0 if not evidence.
         is_usual: whether arguments of that name usually have a formula; True if there is other evidence, for an
-            operator of one's own without a declaration to the contrary.
+            operator of one's own without a declaration to the contrary, such as the operator's values.
         is_optional: whether the argument may be absent.
         sibling: the entry of a sibling operator that declares an argument of that name ``non_differentiable``, or None.
     """
@@ -96,6 +102,23 @@ class MissingDerivative(Struct, frozen=True):
     is_usual: bool
     is_optional: bool
     sibling: Entry | None = None
+
+
+def varies_with(function: NativeFunction, argument: str) -> bool:
+    """Whether an operator with a reference definition has a derivative by an argument that is not zero."""
+    reference = reference_of(function)
+    if reference is None:
+        return False
+    points = PointArguments(function, {argument})
+    for number in range(POINTS):
+        arguments = points.at(NumberKind.REAL, number)
+        try:
+            slopes = reference.slopes(arguments, argument, 1.0, certain=True)
+        except (UnknownValueError, KeyError):
+            continue
+        if any(differ(0.0, slope) for slope in slopes):
+            return True
+    return False
 
 
 def _uses(entry: Entry) -> Iterator[tuple[str, bool]]:
@@ -180,6 +203,7 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
             # constants by contract, quantized weights: the author of an operator of one's own has declared them
             is_proof = reader is not None and (formula is None or function.canonical.in_cpp_api)
             is_usual = is_proof or bool(n_entries) or analyses.model.fact(_is_usual, f"{usual} {name}")
+            is_usual = is_usual or (passer is not None and varies_with(function.canonical, name))
             yield MissingDerivative(
                 body, name, formula, reader, passer, n_with_formula, n_entries, is_usual, is_optional, sibling
             )
