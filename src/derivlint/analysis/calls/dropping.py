@@ -162,11 +162,17 @@ def altered_tensors(analyses: FormulaAnalyses, interpretation: Interpretation) -
     for call in interpretation.calls:
         if call.function is None or call.is_method or not (BACKWARD in call.name or JVP in call.name):
             continue
+        canonical = function.canonical
+        is_own = canonical.in_cpp_api or call.name.strip("_").startswith(canonical.name.base.strip("_"))
         for argument in call.arguments:
             if argument.parameter is None:
                 continue
             variable = None if role_of(argument.parameter).is_seed else _altered(formula, argument.node)
-            if variable in tensors and not _is_right(analyses, formula, call):
+            if variable not in tensors:
+                continue
+            # "sigmoid_backward(grad, x.sigmoid())" of an operator of one's own is passed what it takes
+            is_meant = is_own or argument.parameter.name == variable.removesuffix(PRIMAL)
+            if is_meant and not _is_right(analyses, formula, call):
                 yield AlteredTensor(formula, call, argument, argument.parameter.name, variable)
 
 

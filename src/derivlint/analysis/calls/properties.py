@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from derivlint.analysis.calls.argument_order import ArgumentMismatch, MismatchKind
-from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, callee_name
+from derivlint.analysis.interpretation.callee import CallArgument, CallFacts, callee_name, role_of
 from derivlint.analysis.interpretation.facts import Dependence
 from derivlint.analysis.interpretation.interpret import Interpretation
+from derivlint.cpp.cpp_type import TENSOR
+from derivlint.cpp.declarations.declaration import Parameter
 from derivlint.formula import Call, Name, unparenthesized
 from derivlint.formula.vocabulary import words
+from derivlint.operators.special import ParameterRole
 
 #: The last words of parameters for properties of a tensor,
 PROPERTIES = words("sizes strides layout")
@@ -62,7 +65,9 @@ def _mistaken_property(
         return ArgumentMismatch(MismatchKind.SIZES_AND_STRIDES, formula, call, (argument,), (passed, kind))
     if last in OWNED and passed is not None and len(formula.names) == 1 and formula.is_backward:
         (owner,), (name,) = interpretation.facts[argument.node].dependence, formula.names
-        if prefix in (*DIFFERENTIATED, name) and owner not in (prefix, name):
+        # the input of a second derivative for the gradient is another tensor
+        is_gradient = role_of(Parameter(TENSOR, name)) is ParameterRole.GRADIENT
+        if prefix in (*DIFFERENTIATED, name) and owner not in (prefix, name) and not is_gradient:
             return ArgumentMismatch(MismatchKind.OTHER_OWNER, formula, call, (argument,), (owner, name))
     return None
 
