@@ -9,7 +9,8 @@ there is evidence against that:
 - nine of ten other entries that have an argument of that name give it a formula, and there are at least three of them
   (eight, where the formulas of the entry are all ``not_implemented``);
 - the formula of another argument passes it on to a helper, and nothing declares it ``non_differentiable``. Unless at
-  least five other entries give an argument of that name a formula, this has medium confidence.
+  least five other entries give an argument of that name a formula, or the operator's values vary with it, this has
+  medium confidence.
 
 Arguments that hold indices, masks, lengths, running statistics, noise or work space by their names are exempt. An
 argument of any name without a key is reported if a sibling declares it ``non_differentiable``: another overload, the
