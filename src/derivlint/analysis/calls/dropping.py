@@ -26,7 +26,7 @@ from derivlint.analysis.scalar_evaluation.compare import compared
 from derivlint.analysis.scalar_evaluation.reference import reference_of
 from derivlint.analysis.small_tensors.compare import is_confirmed
 from derivlint.analysis.typed import TypedFormula
-from derivlint.cpp.cpp_type import DOUBLE, SCALAR, template_type
+from derivlint.cpp.cpp_type import BOOL, DOUBLE, SCALAR, template_type
 from derivlint.cpp.declarations.declaration import Parameter
 from derivlint.formula import (
     Binary,
@@ -191,6 +191,9 @@ def _is_right(analyses: FormulaAnalyses, formula: TypedFormula, call: CallFacts)
 def _altered(formula: TypedFormula, node: Expr) -> str | None:
     """The variable of which an expression is an elementwise function with other values: ``-x``, ``2 * x``."""
     node, operand = unparenthesized(node), None
+    # "input_bias.defined()"
+    if formula.type_of(node).unreferenced is BOOL:
+        return None
     call = formula.call(node) if isinstance(node, Call) else None
     if isinstance(node, Call) and call is not None:
         operand = only_operand(node) if is_broadcasting(call.name) and call.name not in PRESERVING else None

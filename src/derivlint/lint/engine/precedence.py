@@ -250,6 +250,7 @@ SLIP = SupersededBy(
         "miscast-gradient",
         "missing-grad-output",
         "mismatched-argument",
+        "misspelt-string",
         "overwritten-tensor",
         "reordered-key",
         "repeated-gradient",
