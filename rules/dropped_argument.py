@@ -9,7 +9,8 @@ forward formula that calls the operator itself without its dtype, so that the ta
 A parameter may abbreviate the name ("eps" for "epsilon", "train" for "training"), or be the only number for the only
 number that the formula does not mention ("p" for "ord"). A tensor or output that such a function is passed with another
 sign or number ("-self", "2 * result"), or an elementwise function of it ("self.abs()"), is reported unless values prove
-the formula right. A dimension or another integer that the formula does not mention is reported at every call on a
+the formula right; for an operator that is not PyTorch's, where the parameter has its name or the function is the
+operator's own. A dimension or another integer that the formula does not mention is reported at every call on a
 gradient or tangent that takes a literal by its name. An argument other than a tensor that is negated or combined with
 literals is an error, since no value of it makes the formula right.
 
