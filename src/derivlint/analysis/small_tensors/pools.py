@@ -20,13 +20,12 @@ from derivlint.analysis.small_tensors.tensor import (
     tensor_of,
 )
 from derivlint.analysis.small_tensors.view_ops import flatten
+from derivlint.analysis.small_tensors.windows import adaptive_windows
 from derivlint.operators.shapes import window_sizes
 from derivlint.operators.shapes.size_values import Sizes, SizesError, numbers_of
 
 #: The positions of each window along a dimension.
 Windows = Sequence[Sequence[int]]
-
-
 #: The parameters of the adjoints.
 _GRADIENT_PARAMETERS = (
     *("grad_output", "self", "indices", "_kernel_size", "_stride", "_padding", "_dilation", "_ceil_mode"),
@@ -89,15 +88,8 @@ def _add_pooling(count: int) -> None:
         windows = _strided(tensor_of(self).sizes, kernel_size, stride, padding, dilation, ceil_mode, count)
         return _largest(self, count, lambda _: windows)
 
-    def pooled_values(
-        self: Value,
-        kernel_size: Value,
-        stride: Value = (),
-        padding: Value = 0,
-        dilation: Value = 1,
-        ceil_mode: Value = False,
-    ) -> Value:
-        return pooled(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+    def pooled_values(self: Value, *window: Value) -> Value:
+        return pooled(self, *window)[0]
 
     def pooled_backward(grad_output: Value, self: Value, *window: Value) -> Value:
         return _sent(grad_output, self, pooled(self, *window)[1], count)
@@ -106,12 +98,7 @@ def _add_pooling(count: int) -> None:
         return pooled_backward(grad_output, self, *window)
 
     def adapted(self: Value, output_size: Value) -> Value:
-        count_of(output_size)
-        sizes = zip(tensor_of(self).sizes[-count:], output_size, strict=True)
-        windows = [
-            [range(at * size // output, -(-(at + 1) * size // output)) for at in range(output)]
-            for size, output in sizes
-        ]
+        windows = adaptive_windows(tensor_of(self).sizes[-count:], output_size)
         return _largest(self, count, lambda _: windows)
 
     def fractional(self: Value, kernel_size: Value, output_size: Value, random_samples: Value) -> Value:
@@ -132,8 +119,8 @@ def _add_pooling(count: int) -> None:
         return _sent(grad_output, self, indices, count)
 
     TABLE.add((f"max_pool{count}d_with_indices",), pooled, by_position=False)
-    TABLE.add((f"max_pool{count}d", f"mkldnn_max_pool{count}d"), pooled_values, by_position=False)
     window = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+    TABLE.add_with((f"max_pool{count}d", f"mkldnn_max_pool{count}d"), pooled_values, ("self", *window), 2)
     TABLE.add_with((f"max_pool{count}d_backward",), pooled_backward, ("grad_output", "self", *window), 7)
     parameters = ("grad_output", "_output", "input", *window)
     TABLE.add_with((f"mkldnn_max_pool{count}d_backward",), pooled_backward_of_output, parameters, 8)

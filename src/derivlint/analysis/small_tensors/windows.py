@@ -161,13 +161,18 @@ def average_backward(
     return _pulled(grad_output, rows, self.sizes)
 
 
-def _adapted(sizes: Sequence[int], output_size: Sequence[int]) -> list[Rows]:
+def adaptive_windows(sizes: Sequence[int], output_size: Sequence[int]) -> list[list[range]]:
+    """The windows along each dimension of an image, as many as there are outputs."""
     count_of(output_size)
-    rows_of_axes: list[Rows] = []
-    for size, output in zip(sizes[len(sizes) - len(output_size) :], output_size, strict=True):
-        windows = [range(at * size // output, -(-(at + 1) * size // output)) for at in range(output)]
-        rows_of_axes.append([[(position, 1 / len(window)) for position in window] for window in windows])
-    return rows_of_axes
+    return [
+        [range(at * size // output, -(-(at + 1) * size // output)) for at in range(output)]
+        for size, output in zip(sizes, output_size, strict=True)
+    ]
+
+
+def _adapted(sizes: Sequence[int], output_size: Sequence[int]) -> list[Rows]:
+    windows_of_axes = adaptive_windows(sizes[len(sizes) - len(output_size) :], output_size)
+    return [[[(at, 1 / len(window)) for at in window] for window in windows] for windows in windows_of_axes]
 
 
 @helper("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "mkldnn_adaptive_avg_pool2d")
