@@ -301,10 +301,10 @@ def svd(
     if not compute_uv or (full_matrices and rows != columns):
         raise UnknownValueError
     if rows < columns:
-        left, values, right = svd(matrix_transposed(A))
-        return matrix_transposed(right), values, matrix_transposed(left)
-    left, lengths, right = _mapped(_svd, A)
-    return left, SmallTensor(Sizes(lengths.sizes[:-1]), lengths.items), right
+        columns_of_transpose, values, rows_of_transpose = svd(matrix_transposed(A))
+        return matrix_transposed(rows_of_transpose), values, matrix_transposed(columns_of_transpose)
+    left_vectors, lengths, right_vectors = _mapped(_svd, A)
+    return left_vectors, SmallTensor(Sizes(lengths.sizes[:-1]), lengths.items), right_vectors
 
 
 def _svd(matrix: Matrix) -> tuple[Matrix, Matrix, Matrix]:
@@ -331,8 +331,8 @@ def _svd(matrix: Matrix) -> tuple[Matrix, Matrix, Matrix]:
             break
     lengths = [math.hypot(*column) for column in columns]
     order = sorted(range(size), key=lengths.__getitem__, reverse=True)
-    left = _transposed([[item / lengths[at] for item in columns[at]] for at in order])
-    return left, [[lengths[at]] for at in order], [turns[at] for at in order]
+    left_vectors = _transposed([[item / lengths[at] for item in columns[at]] for at in order])
+    return left_vectors, [[lengths[at]] for at in order], [turns[at] for at in order]
 
 
 @helper("_linalg_det")
