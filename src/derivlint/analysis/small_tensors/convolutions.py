@@ -6,6 +6,7 @@ A transposed convolution is the adjoint of a convolution: inputs and outputs of 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 
@@ -45,23 +46,26 @@ def _terms(sizes: tuple[int, ...], kernel: tuple[int, ...], layout: Layout) -> t
     steps, pads, gaps = (numbers_of(item, count) for item in (stride, padding, dilation))
     channels, per_group = kernel[1], kernel[0] // groups
     terms: list[Term] = []
-    for batch in range(math.prod(sizes[: -count - 1])):
-        for output, place in product(range(kernel[0]), product(*map(range, outputs[-count:]))):
-            for channel, offset in product(range(channels), product(*map(range, kernel[2:]))):
-                position = [
-                    at * step - pad + gap * shift
-                    for at, step, pad, gap, shift in zip(place, steps, pads, gaps, offset, strict=True)
-                ]
-                if all(0 <= at < size for at, size in zip(position, sizes[-count:], strict=True)):
-                    own = (batch * channels * groups + output // per_group * channels + channel, *position)
-                    terms.append(
-                        (
-                            _linear((batch * kernel[0] + output, *place), outputs[-count:]),
-                            _linear(own, sizes[-count:]),
-                            _linear((output * channels + channel, *offset), kernel[2:]),
-                        )
-                    )
+    axes = (range(math.prod(sizes[: -count - 1])), range(kernel[0]), _indices(outputs[-count:]))
+    for batch, output, place, channel, offset in product(*axes, range(channels), _indices(kernel[2:])):
+        position = [
+            at * step - pad + gap * shift
+            for at, step, pad, gap, shift in zip(place, steps, pads, gaps, offset, strict=True)
+        ]
+        if all(0 <= at < size for at, size in zip(position, sizes[-count:], strict=True)):
+            plane = batch * channels * groups + output // per_group * channels + channel
+            terms.append(
+                (
+                    _linear((batch * kernel[0] + output, *place), outputs[-count:]),
+                    _linear((plane, *position), sizes[-count:]),
+                    _linear((output * channels + channel, *offset), kernel[2:]),
+                )
+            )
     return outputs, tuple(terms)
+
+
+def _indices(sizes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    return product(*map(range, sizes))
 
 
 def _linear(index: tuple[int, ...], sizes: tuple[int, ...]) -> int:
