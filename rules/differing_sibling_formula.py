@@ -4,11 +4,13 @@
 Two entries whose operators have the same name except for the number of dimensions ("max_pool2d" and "max_pool3d") or
 the library ("cudnn_batch_norm" and "miopen_batch_norm"), and whose formulas for the same key differ in a single token,
 or in a call that only one of them has, such as "contiguous" with a memory format. The number of dimensions itself, and
-names that differ in the same way, do not count as a difference; the same difference may occur several times.
+names that differ in the same way, do not count as a difference; the same difference may occur several times. A memory
+format that only one of them passes to "contiguous" for the same tensor counts whatever else differs.
 
 ## Why it is bad
 Such formulas are copies of one another, and a correction made to one often does not reach the other: the memory format
-in "slow_conv_transpose2d" was corrected twenty months before "slow_conv_transpose3d".
+in "slow_conv_transpose2d" was corrected twenty months before "slow_conv_transpose3d", and "miopen_batch_norm" lacked
+that of "cudnn_batch_norm" until PyTorch 2.10.
 
 ## Example
     - name: replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor
@@ -24,8 +26,8 @@ in "slow_conv_transpose2d" was corrected twenty months before "slow_conv_transpo
 
 ## What it cannot see
 Which of the two is right, or whether both are: some differ for a reason, or are written in another way, which is why
-the rule is in preview. Entries with other mistakes are not compared. Formulas with several differences are not
-reported, nor are those where one adds or removes an argument.
+the rule is in preview. Entries with other mistakes are not compared. Apart from memory formats, formulas with several
+differences are not reported, nor are those where one adds or removes an argument.
 
 ## Sources
 PyTorch pull request 67829 (slow_conv_transpose3d).
@@ -122,6 +124,26 @@ grad_input_mask) : std::tuple<Tensor, Tensor, Tensor>()"
         '"contiguous(self.suggest_memory_format())"',
         help='write "contiguous(self.suggest_memory_format())", unless the operators differ there',
     ),
+    # beside another difference
+    Invalid(
+        """\
+- name: cudnn_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, \
+bool training, float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor, Tensor)
+  input, weight, bias: "grad.defined() ? (training ? cudnn_batch_norm_backward(input, \
+grad.contiguous(input.suggest_memory_format()), weight, running_mean, running_var, result1, result2, epsilon, \
+retain_variables ? result3.clone() : result3) : native_batch_norm_backward(grad, input, weight, running_mean, \
+running_var, result1, result2, training, epsilon, grad_input_mask)) : std::tuple<Tensor, Tensor, Tensor>()"
+- name: miopen_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, \
+bool training, float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor)
+  input, weight, bias: "grad.defined() ? (training ? miopen_batch_norm_backward(input, grad.contiguous(), weight, \
+running_mean, running_var, result1, result2, epsilon) : native_batch_norm_backward(grad, input, weight, \
+running_mean, running_var, result1, result2, training, epsilon, grad_input_mask)) : \
+std::tuple<Tensor, Tensor, Tensor>()"
+""",
+        at="4:93-105",
+        message='"contiguous()" differs from "cudnn_batch_norm", which has "contiguous(input.suggest_memory_format())"',
+        help='write "contiguous(input.suggest_memory_format())", unless the operators differ there',
+    ),
 )
 
 
@@ -130,11 +152,13 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     """Compare the formulas of sibling operators."""
     for odd in odd_parts(model, entry):
         sibling = quoted(odd.sibling.entry.operator or "")
+        differs = "is the only difference" if odd.is_only else "differs"
         yield Finding(
             odd.written.range(odd.start, odd.end),
-            f"{quoted(odd.text)} is the only difference from {sibling}, which has {quoted(odd.sibling_text)}",
+            f"{quoted(odd.text)} {differs} from {sibling}, which has {quoted(odd.sibling_text)}",
             help=f"write {quoted(odd.sibling_text)}, unless the operators differ there",
             related=(Related(f"the formula of {sibling}", odd.sibling.range(*odd.counterpart)),),
             at=odd.written,
-            rests_on=(odd.written.entry.operator or "", odd.sibling.entry.operator or ""),
+            # a memory format is right whatever else is wrong with the sibling
+            rests_on=(odd.written.entry.operator or "", odd.sibling.entry.operator or "") if odd.is_only else (),
         )

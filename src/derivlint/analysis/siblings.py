@@ -7,7 +7,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from derivlint.formula import Name, Token, tokens, walk
+from derivlint.formula import Call, Member, Name, Token, tokens, walk
 from derivlint.formula.vocabulary import TRIVIA, words
 from derivlint.model import DerivativeFormula, Entry, Model, Role
 from derivlint.model.generated.forward import PRIMAL
@@ -163,7 +163,7 @@ STRING = "STRING"
 
 
 class OddPart(Struct, frozen=True):
-    """The only difference between the formulas of two siblings.
+    """A difference between the formulas of two siblings.
 
     Attributes:
         written: the later formula.
@@ -171,6 +171,7 @@ class OddPart(Struct, frozen=True):
         end: the end offset of the part.
         sibling: the earlier formula.
         counterpart: the offsets of the corresponding part.
+        is_only: whether the formulas have no other difference.
     """
 
     written: DerivativeFormula
@@ -178,6 +179,7 @@ class OddPart(Struct, frozen=True):
     end: int
     sibling: DerivativeFormula
     counterpart: tuple[int, int]
+    is_only: bool
 
     @property
     def text(self) -> str:
@@ -209,11 +211,12 @@ BY_FAMILY: EntryIndex[Nothing] = EntryIndex(f"{__name__}:BY_FAMILY", _families)
 
 
 def odd_parts(model: Model, entry: Entry) -> Iterator[OddPart]:
-    """The parts that are the only difference between formulas of an entry and of siblings, in file order.
+    """The parts in which formulas of an entry differ from those of siblings, in file order.
 
     The names of siblings differ only in the number of dimensions (``max_pool2d``, ``max_pool3d``) or the library
     (``cudnn_batch_norm``, ``miopen_batch_norm``). Numbers of dimensions do not count as differences. A part is a token,
-    or a method call or argument that only one formula has, such as ``contiguous``.
+    or a method call or argument that only one formula has, such as ``contiguous``, and the only difference; or a
+    memory format that only one formula passes, whatever else differs.
     """
     family = _family(entry)
     if family is None or len(model.values_in(BY_FAMILY, family)) < 2:
@@ -227,10 +230,9 @@ def odd_parts(model: Model, entry: Entry) -> Iterator[OddPart]:
             continue
         earlier = list(islice(group.values(), own.position))
         for first in earlier[-MAX_SIBLINGS:]:
-            parts = _odd_part(first, own)
-            if parts is not None:
-                counterpart, (start, end) = parts
-                odd.append(OddPart(formula, start, end, first.written, counterpart))
+            only = _odd_part(first, own)
+            for counterpart, (start, end) in [only] if only is not None else _memory_formats(first, own):
+                odd.append(OddPart(formula, start, end, first.written, counterpart, only is not None))
     yield from sorted(odd, key=lambda part: (part.written.value_span.start, part.start))
 
 
@@ -275,6 +277,17 @@ class _Sibling:
         """The significant tokens; texts of messages do not count."""
         return [token for token in tokens(self.written.text or "") if token.type not in TRIVIA and token.type != STRING]
 
+    @property
+    def contiguous(self) -> dict[str, tuple[Call, tuple[int, int]]]:
+        """The first call of ``contiguous`` for each variable, and the offsets of the method."""
+        calls: dict[str, tuple[Call, tuple[int, int]]] = {}
+        tree = self.written.parsed.tree
+        for node in walk(tree) if tree is not None else ():
+            match node:
+                case Call(callee=Member(object=Name(simple=str(variable)), name="contiguous", name_start=start)):
+                    calls.setdefault(variable, (node, (start, node.end)))
+        return calls
+
     def range(self, first: int, end: int) -> tuple[int, int]:
         """The range of tokens in the formula."""
         return self.tokens[first].start, self.tokens[end - 1].end
@@ -311,6 +324,19 @@ def _inserted(shorter: _Sibling, longer: _Sibling) -> tuple[tuple[int, int], tup
     if [token.text for token in shorter.tokens[start - 1 : start + 1]] == ["(", ")"]:
         return shorter.range(start - 2, start + 1), longer.range(start - 2, start + extra + 1)
     return None
+
+
+def _memory_formats(first: _Sibling, second: _Sibling) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """The offsets of ``contiguous`` in both formulas, where only one passes a memory format for the same tensor.
+
+    ``miopen_batch_norm`` of PyTorch 2.1 to 2.9 also differs from ``cudnn_batch_norm`` in other arguments.
+    """
+    counterparts = first.contiguous
+    for variable, (call, part) in second.contiguous.items():
+        if variable in counterparts:
+            counterpart, offsets = counterparts[variable]
+            if bool(counterpart.args) != bool(call.args):
+                yield offsets, part
 
 
 def _is_same(token: Token, sibling: _Sibling, twin: Token, twins: _Sibling) -> bool:
