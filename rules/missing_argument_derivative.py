@@ -1,8 +1,8 @@
 """A tensor argument has no formula, but evidence suggests that it should.
 
 ## What it detects
-An argument without a formula, or declared ``non_differentiable``, in an entry that gives other arguments formulas, if
-there is evidence against that:
+An argument without a formula in an entry that gives other arguments formulas, or an argument declared
+``non_differentiable``, if there is evidence against that:
 
 - the formula of another argument reads its value: then the result depends on it (medium confidence where an operator
   that is not PyTorch's declares it ``non_differentiable``: quantized weights, constants by contract);
@@ -10,7 +10,9 @@ there is evidence against that:
   (eight, where the formulas of the entry are all ``not_implemented``);
 - the formula of another argument passes it on to a helper, and nothing declares it ``non_differentiable``. Unless at
   least five other entries give an argument of that name a formula, or the operator's values vary with it, this has
-  medium confidence.
+  medium confidence;
+- the operator's values vary with an argument that is declared ``non_differentiable``, also in an entry without any
+  formula (medium confidence in one with formulas).
 
 Arguments that hold indices, masks, lengths, running statistics, noise or work space by their names are exempt. An
 argument of any name without a key is reported if a sibling declares it ``non_differentiable``: another overload, the
@@ -46,7 +48,8 @@ confidence, since many kernels refuse such arguments. Where a forward formula us
   that a helper takes it; with fewer, the confidence is medium.
 
 ## Sources
-PyTorch pull requests 28219 (lerp), 44437 (mse_loss), 59447 (binary_cross_entropy).
+PyTorch pull requests 28219 (lerp), 44437 (mse_loss), 59447 (binary_cross_entropy); the Bessel functions, which have
+formulas since PyTorch 2.15.
 """
 
 from __future__ import annotations
@@ -200,14 +203,23 @@ int ragged_idx=1, Tensor? min_seqlen=None, Tensor? max_seqlen=None) -> Tensor(a)
   self: grad * result.conj()
 - name: abs(Tensor self) -> Tensor
   self: grad * self.sgn()
-- name: special_zeta(Tensor self, Tensor other) -> Tensor
+- name: _masked_scale(Tensor self, Tensor mask, float scale) -> Tensor
   self: non_differentiable
-  other: grad * -special_zeta(2., other)
+  mask: grad * scale
 """,
         at="8:9-27",
         message='"self" is non_differentiable, but other entries with such an argument give it a formula',
         help='write its formula, or not_implemented("...") where there is none',
-        also=("wrong-gradient",),
+    ),
+    # the operator is known
+    Invalid(
+        """\
+- name: special_bessel_j0(Tensor self) -> Tensor
+  self: non_differentiable
+""",
+        at="2:9-27",
+        message='"self" is non_differentiable, but the values of "special_bessel_j0" vary with it',
+        help='write its formula, or not_implemented("...") where there is none',
     ),
 )
 
@@ -234,6 +246,8 @@ def _finding(missing: MissingDerivative) -> Finding:
         key = f"the formula of {quoted(evidence.written.key_text)}"
         reason = f"{key} reads its value" if missing.reader is not None else f"{key} uses it"
         related = (Related(key, evidence.written.value_span),)
+    elif missing.has_derivative:
+        reason = f"the values of {quoted(missing.body.entry.operator or '')} vary with it"
     else:
         # omit the number, which depends on unrelated entries
         noun = "one" if missing.written is None else "a formula"

@@ -86,8 +86,8 @@ def missing(text: str) -> list[tuple[str, str | None, int]]:
             "  result: self_t * other_p + other_t * self_p\n",
             [],
         ),
-        # nothing is differentiable
-        ("- name: mul.Tensor(Tensor self, Tensor other) -> Tensor\n  self: non_differentiable\n", []),
+        # nothing is differentiable, and no values are known
+        ("- name: _masked_scale(Tensor self, Tensor mask, float scale) -> Tensor\n  self: non_differentiable\n", []),
     ],
 )
 def test_an_argument_whose_value_another_formula_reads_needs_one(
@@ -97,19 +97,21 @@ def test_an_argument_whose_value_another_formula_reads_needs_one(
 
 
 SELF = "- name: {0}(Tensor self) -> Tensor\n  self: grad * f(self)\n"
-ATAN2 = "- name: atan2(Tensor self, Tensor other) -> Tensor\n  self: non_differentiable\n  other: {0}\n"
+SCALE = (
+    "- name: _masked_scale(Tensor self, Tensor mask, float scale) -> Tensor\n  self: non_differentiable\n  mask: {0}\n"
+)
 
 
 def test_an_argument_that_all_other_entries_give_a_formula_needs_one() -> None:
     three = "".join(map(SELF.format, ("exp", "log", "sin")))
-    assert missing(three + ATAN2.format("f(grad)")) == [("self", None, 3)]
+    assert missing(three + SCALE.format("f(grad)")) == [("self", None, 3)]
 
 
 def test_two_other_entries_are_not_enough_and_stubs_need_more() -> None:
     names = ("exp", "log", "sin", "cos", "tan", "sqrt", "rsqrt", "erf")
-    assert missing("".join(map(SELF.format, names[:2])) + ATAN2.format("f(grad)")) == []
-    assert missing("".join(map(SELF.format, names[:7])) + ATAN2.format('not_implemented("atan2")')) == []
-    assert missing("".join(map(SELF.format, names)) + ATAN2.format('not_implemented("atan2")')) == [("self", None, 8)]
+    assert missing("".join(map(SELF.format, names[:2])) + SCALE.format("f(grad)")) == []
+    assert missing("".join(map(SELF.format, names[:7])) + SCALE.format('not_implemented("scale")')) == []
+    assert missing("".join(map(SELF.format, names)) + SCALE.format('not_implemented("scale")')) == [("self", None, 8)]
 
 
 def test_the_uses_of_arguments_are_counted_by_entries(installed: Model) -> None:
@@ -118,15 +120,48 @@ def test_the_uses_of_arguments_are_counted_by_entries(installed: Model) -> None:
     assert installed.values_in(BY_ARGUMENT, "index").count(False) > 10
 
 
-def test_the_installed_file_lacks_the_formulas_of_two_targets(installed: Model) -> None:
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- name: mul.Tensor(Tensor self, Tensor other) -> Tensor\n  self: non_differentiable\n", [("self", True)]),
+        # a decision of op-plugin
+        (
+            "- name: kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor\n"
+            "  self: f(grad)\n  target: non_differentiable\n",
+            [("target", False)],
+        ),
+        # the derivative is zero
+        ("- name: floor(Tensor self) -> Tensor\n  self: non_differentiable\n", []),
+        # without any key, the kernel refuses inputs that require a gradient
+        ("- name: mul.Tensor(Tensor self, Tensor other) -> Tensor\n  output_differentiability: [False]\n", []),
+    ],
+)
+def test_an_argument_with_which_the_values_vary_is_differentiable(text: str, expected: list[tuple[str, bool]]) -> None:
+    model = model_of(text)
+    (entry,) = model.entries
+    missing = list(missing_derivatives(analyses_of(model), entry, 5))
+    assert [(item.argument, item.is_usual) for item in missing] == expected
+    assert all(item.has_derivative for item in missing)
+
+
+BESSEL_FUNCTIONS = [
+    f"special_{name}" for name in ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0",
+                                   "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1")
+]  # fmt: skip
+
+
+def test_the_installed_file_lacks_the_formulas_of_two_targets_and_of_the_bessel_functions(installed: Model) -> None:
     """The targets of the other losses have formulas; the bias of ``_grouped_mm`` is optional, and refused as yet.
 
-    A sibling declares the lengths.
+    A sibling declares the lengths. The Bessel functions have formulas since PyTorch 2.15.
     """
     analyses = analyses_of(installed)
     missing = [item for entry in installed.entries for item in missing_derivatives(analyses, entry, 5)]
-    assert [item for item in missing if item.written is not None or item.reader is not None] == []
-    assert [(item.body.entry.operator, item.argument, item.is_optional) for item in missing] == [
+    assert [item for item in missing if item.reader is not None] == []
+    declared = [(item.body.entry.operator, item.argument) for item in missing if item.written is not None]
+    assert declared == [(name, "self") for name in BESSEL_FUNCTIONS]
+    undeclared = [item for item in missing if item.written is None]
+    assert [(item.body.entry.operator, item.argument, item.is_optional) for item in undeclared] == [
         ("_grouped_mm", "bias", True),
         ("soft_margin_loss", "target", False),
         ("soft_margin_loss_backward", "target", False),
@@ -141,11 +176,11 @@ def test_the_installed_file_lacks_the_formulas_of_two_targets(installed: Model) 
     ("head", "formula", "expected"),
     [
         ("mse_loss(Tensor self, Tensor target, int reduction=Mean)", "f(grad, self, target, reduction)", ["target"]),
-        # declared, so that it is not forgotten
+        # declared, but the values vary with it
         (
             "mse_loss(Tensor self, Tensor target, int reduction=Mean)",
             "f(grad, target)\n  target: non_differentiable",
-            [],
+            ["target"],
         ),
         # optional
         ("native_norm(Tensor self, Scalar p=2)", "f(grad, self, p)", []),

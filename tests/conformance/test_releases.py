@@ -114,6 +114,15 @@ WARNINGS = [
     ("missing-argument-derivative", "_nested_from_padded_tensor"),
     # the window of the forward call is not known to the backward call
     ("dropped-argument", "_efficient_attention_forward"),
+    # a derivative that is not zero: docs/pytorch-defects.md
+    ("missing-argument-derivative", "special_bessel_j0"),
+    ("missing-argument-derivative", "special_bessel_j1"),
+    ("missing-argument-derivative", "special_bessel_y0"),
+    ("missing-argument-derivative", "special_bessel_y1"),
+    ("missing-argument-derivative", "special_modified_bessel_i0"),
+    ("missing-argument-derivative", "special_modified_bessel_i1"),
+    ("missing-argument-derivative", "special_modified_bessel_k0"),
+    ("missing-argument-derivative", "special_modified_bessel_k1"),
 ]
 
 #: What else is reported, as infos: values that are saved since their names occur in the text (they are members of the

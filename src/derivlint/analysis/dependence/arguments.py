@@ -1,10 +1,10 @@
 """Tensor arguments of an entry that lack a derivative, judging by other formulas and entries.
 
 torchgen accepts arguments without a formula, for which the kernel raises if they require grad; the gradient of a
-``non_differentiable`` argument is zero. That is right for indices, masks and running statistics. There are three kinds
+``non_differentiable`` argument is zero. That is right for indices, masks and running statistics. There are four kinds
 of contrary evidence: another argument's formula reads the argument's value, so the result depends on it; such a formula
 passes the argument to a helper, and the operator's reference varies with it; nearly all other entries give an argument
-with this name a formula.
+with this name a formula; the reference varies with an argument that is declared ``non_differentiable``.
 """
 
 from __future__ import annotations
@@ -89,6 +89,8 @@ class MissingDerivative(Struct, frozen=True):
         is_usual: whether arguments of that name usually have a formula; True if there is other evidence, for an
             operator of one's own without a declaration to the contrary, such as the operator's values.
         is_optional: whether the argument may be absent.
+        has_derivative: whether the operator is known to have a derivative by the argument, which is declared
+            ``non_differentiable``.
         sibling: the entry of a sibling operator that declares an argument of that name ``non_differentiable``, or None.
     """
 
@@ -101,7 +103,8 @@ class MissingDerivative(Struct, frozen=True):
     n_entries: int
     is_usual: bool
     is_optional: bool
-    sibling: Entry | None = None
+    has_derivative: bool
+    sibling: Entry | None
 
 
 def varies_with(function: NativeFunction, argument: str) -> bool:
@@ -169,7 +172,7 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
     if function is None:
         return
     for body in entry.bodies:
-        if body.info is None or not body.info.has_derivatives or not body.is_resolved:
+        if body.info is None or not body.is_resolved:
             continue
         with_formula = _with_formula(body)
         is_stub = all(NOT_IMPLEMENTED in (formula.text or "") for formula in body.with_role(Role.BACKWARD))
@@ -181,6 +184,8 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
             if _is_in_forward_formula(body, name):
                 continue
             formula = _declaration(body, name)
+            if formula is None and not body.info.has_derivatives:
+                continue
             sibling = None
             if formula is None and not argument.is_write:
                 sibling = declaring_sibling(analyses.model, entry, name, without_own=name not in AUXILIARY)
@@ -196,16 +201,32 @@ def missing_derivatives(analyses: FormulaAnalyses, entry: Entry, usual: int) -> 
             if formula is not None or is_optional:
                 # a helper may not read the value
                 passer = None
-            if reader is None and passer is None and sibling is None and not n_entries:
+            has_derivative = formula is not None and varies_with(function.canonical, name)
+            if not has_derivative and (
+                not body.info.has_derivatives
+                or (reader is None and passer is None and sibling is None and not n_entries)
+            ):
                 continue
             if formula is None and _has_too_few_names(analyses, body):
                 continue
             # constants by contract, quantized weights: the author of an operator of one's own has declared them
             is_proof = reader is not None and (formula is None or function.canonical.in_cpp_api)
             is_usual = is_proof or bool(n_entries) or analyses.model.fact(_is_usual, f"{usual} {name}")
+            # beside formulas, the declaration is a decision: op-plugin's "kl_div" has none for the target on purpose
+            is_usual = is_usual or not body.info.has_derivatives
             is_usual = is_usual or (passer is not None and varies_with(function.canonical, name))
             yield MissingDerivative(
-                body, name, formula, reader, passer, n_with_formula, n_entries, is_usual, is_optional, sibling
+                body,
+                name,
+                formula,
+                reader,
+                passer,
+                n_with_formula,
+                n_entries,
+                is_usual,
+                is_optional,
+                has_derivative,
+                sibling,
             )
 
 
