@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from derivlint.analysis import analyses_of
 from derivlint.analysis.scalar_evaluation.evaluate import compile_formula
+from derivlint.analysis.scalar_evaluation.functions.special import bessel_k
 from derivlint.analysis.scalar_evaluation.judgement import judgement_of
 from derivlint.analysis.scalar_evaluation.points import POINTS, NumberKind, arguments_at
 from derivlint.analysis.scalar_evaluation.reference import reference_of
@@ -122,6 +124,14 @@ def test_arithmetic_is_that_of_python(text: str, grad: float, self: float, other
     except ZeroDivisionError:
         assume(False)
     assert evaluated(text, environment) == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("x", [1e-8, 1e-3, 0.1, 1.0, 5.0, 20.0, 100.0])
+def test_the_modified_bessel_functions_of_the_second_kind_are_those_of_pytorch(order: int, x: float) -> None:
+    function = getattr(torch.special, f"modified_bessel_k{order}")
+    value = function(torch.tensor(x, dtype=torch.float64)).item()
+    assert bessel_k(order, x) == pytest.approx(value, rel=1e-11)
 
 
 # ---- points

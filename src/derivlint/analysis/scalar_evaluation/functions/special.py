@@ -7,6 +7,7 @@ Written from Abramowitz and Stegun, Handbook of Mathematical Functions: 6.3 (dig
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Iterator
 
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError
@@ -19,6 +20,10 @@ _EULER = 0.5772156649015329
 _LARGEST_OF_SERIES = 20.0
 #: The step of the trapezoidal rule, which is exact to double precision for fast decaying integrands.
 _STEP = 0.05
+#: The hyperbolic cosines at the steps, as far as arguments from 1e-8 need them.
+_HYPERBOLIC_COSINES = tuple(math.cosh(_STEP * step) for step in range(1, 480))
+#: exp(-x) is zero beyond.
+_UNDERFLOW = 745.0
 #: The maximum order, which a formula could choose arbitrarily large.
 HIGHEST = 30
 
@@ -132,11 +137,14 @@ def bessel_y(order: int, x: float) -> float:
 
 
 def bessel_k(order: int, x: float) -> float:
-    """The modified Bessel function of the second kind: the integral of exp(-x cosh t) cosh(n t) by equal steps."""
+    """The modified Bessel function of the second kind, of order 0 or 1.
+
+    It is the integral of exp(-x cosh t) cosh(n t), taken by equal steps.
+    """
     if x <= 0:
         raise UnknownValueError
-    steps = (_STEP * k for k in range(1, round(12 / _STEP)))
-    rest = math.fsum(math.exp(-x * math.cosh(t)) * math.cosh(order * t) for t in steps)
+    cosines = _HYPERBOLIC_COSINES[: bisect(_HYPERBOLIC_COSINES, _UNDERFLOW / x)]
+    rest = math.fsum(math.exp(-x * cosine) * cosine**order for cosine in cosines)
     return _STEP * (0.5 * math.exp(-x) + rest)
 
 
