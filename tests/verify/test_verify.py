@@ -134,6 +134,11 @@ def test_numbers_are_those_of_the_formula_and_of_differences(findings: list[dict
     assert re.search(r"the smallest \(.*\): self=float64\(-?\d+\.\d+\)$", sine["help"])
 
 
+def test_a_crash_names_the_input_that_ended_the_process(findings: list[dict[str, Any]]) -> None:
+    (crash,) = [item for item in findings if item["entry"] == "erf"]
+    assert re.fullmatch(r"with the input \(.+\): self=float64(\(.+\)|\[.*\])", crash["help"])
+
+
 def test_what_no_input_reached_is_reported(run: tuple[dict[str, Any], str]) -> None:
     """Arms of conditions and sides of masks; what is compared with nothing is not reached."""
     document, said = run

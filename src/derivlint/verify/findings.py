@@ -89,7 +89,9 @@ def judged_findings(model: Model, outcome: RunOutcome) -> list[JudgedFinding]:
         function = functions.get(death["function"], of_operator[0])
         text = f"checking this ended the process: {death['reason']}"
         verdict = FindingVerdict(death["verdict"]) if death.get("verdict") else None
-        findings.append(JudgedFinding(_found(model, function, CRASH, text, None, Severity.ERROR), verdict))
+        where = f"with the input {death['inputs']}" if death["inputs"] else ""
+        help = _explained(where, function, CRASH, verdict)
+        findings.append(JudgedFinding(_found(model, function, CRASH, text, help or None, Severity.ERROR), verdict))
     return sorted(findings, key=lambda item: item.diagnostic)
 
 
@@ -183,12 +185,17 @@ def _help(failure: dict[str, Any], function: FormulaFunction, verdict: FindingVe
     text = f"at {times}{before}, the smallest ({failure['label']}): {failure['inputs']}"
     if not _is_of_entry(function):
         text = f'run as "{function.spec.operator}"; {text}'
+    return _explained(text, function, failure["rule"], verdict)
+
+
+def _explained(text: str, function: FormulaFunction, rule: str, verdict: FindingVerdict | None) -> str:
+    """A help text after the explanation of the finding, if it is known and not new."""
     if verdict is FindingVerdict.NEW:
         return text
     # a list operator has the explanations of the entry that it shares
     operator = function.written.entry.operator or function.spec.operator
-    explanation = explanation_of(operator, function.written.key_text, failure["rule"])
-    return f"{explanation}; {text}" if explanation else text
+    explanation = explanation_of(operator, function.written.key_text, rule)
+    return "; ".join(filter(None, (explanation, text)))
 
 
 def _number(value: float | None) -> str:

@@ -75,6 +75,7 @@ class Child(Struct):
         rest: an incomplete line.
         stderr_tail: the end of what it wrote to standard error.
         function: the number of the current function.
+        inputs: the current inputs, as text; empty between operators.
         hangs: whether it was killed because it hung.
         is_silent: whether its standard error is closed.
     """
@@ -87,6 +88,7 @@ class Child(Struct):
     rest: bytes = b""
     stderr_tail: bytes = b""
     function: int = -1
+    inputs: str = ""
     hangs: bool = False
     is_silent: bool = False
 
@@ -232,7 +234,8 @@ def reap(child: Child, limit: float) -> list[str]:
     why, reason = exit_reason(status, quoted(child.stderr_tail), limit)
     if child.hangs:
         why, reason = SkipReason.HUNG, "it waits for something, and uses no processor time"
-    send({"died": current, "function": child.function, "why": why.value, "reason": reason})
+    death = {"died": current, "function": child.function, "inputs": child.inputs, "why": why.value, "reason": reason}
+    send(death)
     return list(child.operators)
 
 
@@ -244,10 +247,11 @@ def receive(child: Child, data: bytes) -> None:
         message = json.loads(line)
         if "at" in message:
             child.function = message["at"]
+            child.inputs = message.get("inputs", child.inputs)
             continue
         if "checked" in message:
             child.operators.popleft()
-            child.function = -1
+            child.function, child.inputs = -1, ""
         send(message)
 
 

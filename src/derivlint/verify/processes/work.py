@@ -128,7 +128,7 @@ def check_operator(functions: Sequence[FunctionSpec], work: CheckContext, send: 
         referee = _referee(functions, base, checker, work, send)
         made = points_of(first, recorded, dtype, task, partial(_record_states, refused, first))
         for number, point in enumerate(made):
-            send({"at": first.number})
+            send({"at": first.number, "inputs": f"({point.label}): {described_inputs(first, point)}"})
             failures = list(referee(point, number))
             for failure, verdict in failures:
                 _add_to_group(groups, failure, verdict, point, (dtype, number))
@@ -334,7 +334,7 @@ def described_inputs(spec: FunctionSpec, point: SamplePoint) -> str:
             if value.is_nested:
                 return f"nested {kind}{[list(part.shape) for part in value.unbind()]}"
             layout = "" if is_plain(value) else f"{str(value.layout).removeprefix('torch.')} "
-            if is_plain(value) and value.numel() <= MAX_SHOWN:
+            if is_plain(value) and 0 < value.numel() <= MAX_SHOWN:
                 return f"{kind}({numbers(value.tolist())})"
             return f"{layout}{kind}{list(value.shape)}"
         if isinstance(value, list):
