@@ -170,6 +170,23 @@ def entry(natives: NativeFunctions, *lines: str) -> Model:
             "self",
             (0, 1, 0, 0),
         ),
+        # the first sizes leave no position that is not overwritten
+        (
+            (
+                "- name: index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+                "  self: zeros_like(self)",
+            ),
+            "self",
+            (0,),
+        ),
+        (
+            (
+                "- name: index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+                "  self: zeros_like(self)",
+            ),
+            "self",
+            (0, 0, 0),
+        ),
         (
             (
                 "- name: index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
