@@ -152,6 +152,18 @@ INVALID = (
         message='"masked_fill" is passed "(mask * 2)" for "mask", which is not boolean',
         help="pass a mask or a comparison",
     ),
+    # converted
+    Invalid(
+        """\
+- name: where.self(Tensor condition, Tensor self, Tensor other) -> Tensor
+  condition: non_differentiable
+  self: where(condition.to(grad.scalar_type()), grad, 0)
+  other: where(condition, 0, grad)
+""",
+        at="3:15-47",
+        message='"where" is passed "condition.to(grad.scalar_type())" for "condition", which is not boolean',
+        help="pass a mask or a comparison",
+    ),
     Invalid(
         """\
 - name: where.self(Tensor condition, Tensor self, Tensor other) -> Tensor

@@ -6,7 +6,7 @@ PyTorch names parameters consistently: a helper for ``mse_loss`` takes ``self`` 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from enum import Enum
 from itertools import pairwise
 
@@ -406,7 +406,8 @@ def floating_masks(interpretation: Interpretation) -> Iterator[ArgumentMismatch]
         argument = next(filter(None, map(call.argument, MASKS if is_mask else INDEX)), None)
         variable = variable_of(argument.node) if argument is not None else None
         # "-mask" is an error, "mask * 2" an integer
-        if argument is not None and (variable in names or (is_mask and _is_calculated(formula, argument.node))):
+        is_floating = argument is not None and (variable in names or _is_cast(argument.node, names))
+        if argument is not None and (is_floating or (is_mask and _is_calculated(formula, argument.node))):
             kind = MismatchKind.FLOATING_MASK if is_mask else MismatchKind.FLOATING_INDEX
             yield ArgumentMismatch(kind, formula, call, (argument,), (str(variable),))
 
@@ -425,6 +426,20 @@ def floating_bits(interpretation: Interpretation) -> Iterator[tuple[str, Expr]]:
             for operand in operands:
                 if variable_of(operand) in names or formula.type_of(operand) is DOUBLE:
                     yield node.op, operand
+
+
+def _is_cast(node: Expr, names: Collection[str]) -> bool:
+    """Whether an expression is a tensor with the dtype of one with these names: ``x.to(grad.scalar_type())``."""
+    match unparenthesized(node):
+        case Call(
+            callee=Member(name="to"),
+            args=(Call(callee=Member(object=like, name="scalar_type" | "dtype" | "options")), *_),
+        ):
+            return variable_of(like) in names
+        case Call(callee=Member(name="to" | "type_as"), args=(like, *_)):
+            return variable_of(like) in names
+        case _:
+            return False
 
 
 def _is_calculated(formula: TypedFormula, node: Expr) -> bool:
