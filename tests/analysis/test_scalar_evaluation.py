@@ -184,6 +184,11 @@ SLIPS = {
     "a constant": "- name: erf(Tensor self) -> Tensor\n  self: 3.0 / sqrt(M_PI) * exp(-(self.pow(2))) * grad\n",
     "an operator": "- name: sqrt(Tensor self) -> Tensor\n  self: grad * (2 * result.conj())\n",
     "a condition": "- name: relu(Tensor self) -> Tensor\n  self: at::where(self < 0, grad, zeros_like(grad))\n",
+    "a bound between two points": "- name: relu(Tensor self) -> Tensor\n  self: at::where(self >= 0.5, grad, 0)\n",
+    "a small bound": "- name: relu(Tensor self) -> Tensor\n  self: grad.masked_fill(self.le(1e-2), 0)\n",
+    # until PyTorch 1.12
+    "the value at a bound": "- name: xlogy.Tensor(Tensor self, Tensor other) -> Tensor\n"
+    "  self: grad * at::xlogy((self != 0), other)\n",
     "an order": "- name: hypot(Tensor self, Tensor other) -> Tensor\n  self: grad * result / self\n",
     "a dropped factor": "- name: rsqrt(Tensor self) -> Tensor\n  self: -grad * result.pow(3).conj()\n",
     "an output": "- name: tanh(Tensor self) -> Tensor\n  self: tanh_backward(grad, self)\n",

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from derivlint.analysis.formula_analyses import FormulaAnalyses
 from derivlint.analysis.formula_compiler import called_names
+from derivlint.analysis.scalar_evaluation.bounds import around_bounds, bounds_in
 from derivlint.analysis.scalar_evaluation.evaluate import compile_formula
 from derivlint.analysis.scalar_evaluation.functions.structure import PLAIN
 from derivlint.analysis.scalar_evaluation.points import POINTS, RANGES, NumberKind, point_arguments, seed_value
@@ -277,7 +278,35 @@ def compared(
                 _judge(check, point)
                 if check.known_points > n_known:
                     check.compared[kind] += 1
+    if is_broadcasting(function.name.base.removeprefix(FOREACH)):
+        plain = arguments_of.at(NumberKind.REAL, 0)
+        for check in checks:
+            if check.compared and not check.witnesses:
+                _compare_at_bounds(check, plain, reference, signature, used)
     return checks
+
+
+def _compare_at_bounds(
+    check: FormulaCheck,
+    plain: Values,
+    reference: ReferenceOperator,
+    signature: EvaluationSignature,
+    used: frozenset[str],
+) -> None:
+    """Compare a formula that is right so far on both sides of the numbers in its comparisons, and at them."""
+    for arguments, is_at_bound in around_bounds(bounds_in(check.formula.tree), plain, signature):
+        try:
+            outputs = reference.outputs(arguments)
+            if is_at_bound and not all(reference.is_smooth(arguments, name) for name in signature.inputs):
+                # a convention
+                continue
+            named = dict(zip(signature.outputs, outputs, strict=False))
+            disagreement = _wrong(check, Point(reference, signature, arguments, named, 0, used))
+        except (UnknownValueError, KeyError):
+            continue
+        if disagreement is not None:
+            check.witnesses = [disagreement]
+            return
 
 
 def kinds_of(model: Model, function: NativeFunction) -> tuple[NumberKind, ...]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from msgspec import Struct
 
-from derivlint.formula import Binary, Call, Conditional, Expr, Member, Name, Number, String, Unary, parse_formula, walk
+from derivlint.analysis.scalar_evaluation.bounds import bounds_in, called_name
+from derivlint.formula import Call, Conditional, Expr, String, parse_formula, walk
 from derivlint.operators import Book
 
 _MASK_FIRST, _MASK_SECOND = Book.by_hand("mask-first"), Book.by_hand("mask-second")
-_COMPARED = frozenset({"<", "<=", ">", ">=", "==", "!="})
-_COMPARING = Book.by_hand("compares")
 
 
 class Site(Struct, frozen=True):
@@ -57,9 +55,8 @@ def decisions_of(text: str) -> Decisions:
             site.start < candidate.end and candidate.start < site.end for site in sites
         ):
             sites.append(candidate)
-    bounds = {number for node in walk(tree) for number in _bounds(node)}
     words = {ast.literal_eval(node.text) for node in walk(tree) if isinstance(node, String)}
-    return Decisions(tuple(sites), tuple(sorted(bounds)), tuple(sorted(words)))
+    return Decisions(tuple(sites), tuple(sorted(bounds_in(tree))), tuple(sorted(words)))
 
 
 def instrumented(text: str, sites: tuple[Site, ...], function: int) -> str:
@@ -83,7 +80,7 @@ def _site(node: Expr, text: str) -> Site | None:
         return Site(condition.start, condition.end, text[condition.start : condition.end])
     if not isinstance(node, Call):
         return None
-    name, is_method = _called(node)
+    name, is_method = called_name(node)
     name = name.removesuffix("_")
     if name not in _MASK_FIRST | _MASK_SECOND:
         return None
@@ -93,29 +90,3 @@ def _site(node: Expr, text: str) -> Site | None:
         return None
     mask = node.args[place]
     return Site(mask.start, mask.end, text[mask.start : mask.end], is_mask=True)
-
-
-def _called(node: Call) -> tuple[str, bool]:
-    """The unqualified name of the callee, and whether it is a method."""
-    if isinstance(node.callee, Member):
-        return node.callee.name, True
-    if isinstance(node.callee, Name):
-        return node.callee.parts[-1].identifier, False
-    return "", False
-
-
-def _bounds(node: object) -> Iterator[float]:
-    operands: tuple[Expr, ...] = ()
-    if isinstance(node, Binary) and node.op in _COMPARED:
-        operands = (node.left, node.right)
-    elif isinstance(node, Call) and _called(node)[0] in _COMPARING:
-        operands = node.args
-    for operand in operands:
-        sign = -1 if isinstance(operand, Unary) and operand.op == "-" else 1
-        number = operand.operand if isinstance(operand, Unary) else operand
-        if isinstance(number, Number):
-            try:
-                yield sign * float(number.text.rstrip("fFlLuU"))
-            except ValueError:
-                # hexadecimal
-                continue
