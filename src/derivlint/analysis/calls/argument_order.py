@@ -404,7 +404,7 @@ def floating_masks(interpretation: Interpretation) -> Iterator[ArgumentMismatch]
     for call in interpretation.calls:
         is_mask = call.name in MASKING
         argument = next(filter(None, map(call.argument, MASKS if is_mask else INDEX)), None)
-        variable = variable_of(argument.node) if argument is not None else None
+        variable = _tensor_of(argument.node) if argument is not None else None
         # "-mask" is an error, "mask * 2" an integer
         is_floating = argument is not None and (variable in names or _is_cast(argument.node, names))
         if argument is not None and (is_floating or (is_mask and _is_calculated(formula, argument.node))):
@@ -426,6 +426,11 @@ def floating_bits(interpretation: Interpretation) -> Iterator[tuple[str, Expr]]:
             for operand in operands:
                 if variable_of(operand) in names or formula.type_of(operand) is DOUBLE:
                     yield node.op, operand
+
+
+def _tensor_of(node: Expr) -> str | None:
+    """The variable of which an expression is a form, or an item: ``self`` for ``self[i]``."""
+    return variable_of(node.object if isinstance(node, Index) else node)
 
 
 def _is_cast(node: Expr, names: Collection[str]) -> bool:
