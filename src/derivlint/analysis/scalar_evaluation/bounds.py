@@ -12,7 +12,7 @@ from derivlint.formula import Binary, Call, Expr, Member, Name, Node, Number, Un
 from derivlint.operators import Book
 
 _COMPARED = frozenset({"<", "<=", ">", ">=", "==", "!="})
-_COMPARING = Book.by_hand("compares")
+_COMPARING = Book.by_hand("compares") | Book.by_hand("has-bounds")
 #: The distance from a bound, relative to it; the same from zero.
 _DISTANCE = 0.05
 #: The maximum number of bounds of a formula.
