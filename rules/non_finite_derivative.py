@@ -2,7 +2,8 @@
 
 ## What it detects
 A backward or forward formula that is right at ordinary inputs, and that divides by zero or multiplies zero by infinity
-where an argument is zero, although the operator is smooth there and has a finite derivative.
+where an argument is zero, although the operator is smooth there and has a finite derivative. A formula that is right at
+some ordinary inputs and NaN at others, such as negative ones for a square root, is an error.
 
 ## Why it is bad
 Zeros are common: padding, masks, outputs of relu. One NaN in a gradient makes every parameter NaN after one step.
@@ -16,7 +17,7 @@ Zeros are common: padding, masks, outputs of relu. One NaN in a gradient makes e
       self: sinc_backward(grad, self)
 
 ## What it cannot see
-Places other than zero; operators and helpers whose values are not known, or that take several elements together.
+Special places other than zero; operators and helpers whose values are not known, or that take several elements together.
 
 ## Sources
 [pytorch/pytorch#56763](https://github.com/pytorch/pytorch/pull/56763): the gradient of ``sinc`` was NaN at 0.
@@ -81,7 +82,22 @@ INVALID = (
         message='the tangent of "result" is NaN at self = 0, self_t = 1.34, where the derivative is 0',
         help="handle zero in a branch of its own: at::where(self == 0, ..., ...)",
     ),
+    # for negative numbers
+    Invalid(
+        """\
+- name: hypot(Tensor self, Tensor other) -> Tensor
+  self: grad * self.sqrt() * self.sqrt() / result
+""",
+        at="2:9-50",
+        message='the gradient of "self" is NaN at self = -0.519, grad = 1.34, where the derivative is -1.02',
+        help="write the operator's derivative, which is finite there: a logarithm or root may need an absolute value",
+    ),
 )
+
+
+#: The cures.
+AT_ZERO = "handle zero in a branch of its own: at::where(self == 0, ..., ...)"
+ELSEWHERE = "write the operator's derivative, which is finite there: a logarithm or root may need an absolute value"
 
 
 @judges(Entry, Model)
@@ -90,11 +106,13 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for pole in judgement_of(model, entry).poles:
         formula = pole.formula
         value = "NaN" if math.isnan(pole.actual) else "infinite"
+        is_at_zero = any(value == 0 for _, value in pole.at)
         expected = number(0.0 if abs(pole.expected) < ROUNDED else pole.expected)
         yield Finding(
             formula.span_of(formula.tree),
             f'the {quantity(formula)} of "{pole.name}" is {value} at {values(pole.at)}, '
             f"where the derivative is {expected}",
-            help="handle zero in a branch of its own: at::where(self == 0, ..., ...)",
+            help=AT_ZERO if is_at_zero else ELSEWHERE,
             at=formula.written,
+            severity=None if is_at_zero else Severity.ERROR,
         )

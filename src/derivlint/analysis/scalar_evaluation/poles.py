@@ -1,18 +1,19 @@
 """Formulas that are infinite or NaN where the operator has a derivative.
 
 A formula that divides by a zero argument or takes its logarithm often has no value although the operator is smooth
-there, such as ``sinc`` at 0.
+there, such as ``sinc`` at 0; one that takes the square root of any argument has none for negative ones.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
 from derivlint.analysis.scalar_evaluation.compare import FormulaCheck, Point, shown
-from derivlint.analysis.scalar_evaluation.points import NumberKind, point_arguments
+from derivlint.analysis.scalar_evaluation.points import POINTS, NumberKind, point_arguments
 from derivlint.analysis.scalar_evaluation.reference import ReferenceOperator
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, Values, signature_of
 from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value, is_finite
@@ -53,8 +54,12 @@ def poles(
     active = list(checks)
     schema = differentiability.function.schema
     numbers = [argument.name for argument in schema.arguments.flat_non_out if not argument.type.is_tensor_like]
-    plain = point_arguments(differentiability).at(NumberKind.REAL, 0)
-    for arguments in _with_zeros(plain, signature, numbers):
+    points = [point_arguments(differentiability).at(NumberKind.REAL, number) for number in range(POINTS)]
+    places = _with_zeros(points[0], signature, numbers)
+    # at ordinary points most formulas are known to be finite: "log(self)" in place of "log(abs(self))" is not
+    if any(check.infinite for check in checks):
+        places = chain(points, places)
+    for arguments in places:
         try:
             outputs = reference.outputs(arguments)
         except UnknownValueError:

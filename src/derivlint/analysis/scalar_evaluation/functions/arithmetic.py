@@ -26,11 +26,11 @@ def quotient(self: Value, other: Value, rounding_mode: Value = None) -> Value:
 
 
 def power(base: Value, exponent: Value) -> Value:
-    """A power; of a negative number only if the result is real."""
+    """A power; NaN for a negative number if the result is not real."""
     if type(base) is complex or type(exponent) is complex:
         return cmath.exp(exponent * cmath.log(base)) if base else complex(base) ** exponent
     if base < 0 and exponent != int(exponent):
-        raise UnknownValueError
+        return math.nan
     if base == 0 and exponent < 0:
         return math.copysign(math.inf, base) if exponent % 2 == 1 else math.inf
     return float(base) ** exponent

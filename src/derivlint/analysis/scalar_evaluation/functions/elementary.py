@@ -108,7 +108,11 @@ def _both(real: Real, holomorphic: Complex | None) -> Callable[[Value], Value]:
             if holomorphic is None:
                 raise UnknownValueError
             return holomorphic(self)
-        return real(self)
+        try:
+            return real(self)
+        except ValueError:
+            # outside of the domain, as in ATen
+            return math.nan
 
     return function
 
