@@ -17,7 +17,8 @@ Zeros are common: padding, masks, outputs of relu. One NaN in a gradient makes e
       self: sinc_backward(grad, self)
 
 ## What it cannot see
-Special places other than zero; operators and helpers whose values are not known, or that take several elements together.
+Special places other than zero; operators and helpers whose values are not known, or that take several elements
+together.
 
 ## Sources
 [pytorch/pytorch#56763](https://github.com/pytorch/pytorch/pull/56763): the gradient of ``sinc`` was NaN at 0.
