@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from derivlint.verify.code.functions import FunctionSpec
-from derivlint.verify.comparison.differences import DOUBLE, SINGLE, UnjudgedError, inner, size_of
+from derivlint.verify.comparison.differences import DOUBLE, MIXED, SINGLE, UnjudgedError, inner, size_of
 from derivlint.verify.comparison.failures import Tally, form_of, place, saved
 from derivlint.verify.comparison.numeric import CallResult, OperatorAtPoint
 from derivlint.verify.inputs.layouts import changed, dense, has_finite_numbers, is_plain, moved
@@ -90,7 +90,7 @@ class CheckedPoint:
         # a single-precision output limits the precision of the comparison
         outputs = [item for item in called.outputs if is_inexact(item)]
         is_double = bool(doubles) and all(item.dtype in types for item in outputs)
-        self.precision = DOUBLE if is_double else SINGLE
+        self.precision = SINGLE if not is_double else MIXED if singles else DOUBLE
         self.directions = {variable: self._direction(variable, "direction") for variable in self.variables}
         tensors = [*map(subject.tensor, self.variables), *(item for item in called.outputs if item is not None)]
         self.is_plain = all(map(is_plain, tensors))

@@ -118,6 +118,8 @@ class Precision(Struct, frozen=True):
 
 
 DOUBLE = Precision(1e-6, 2e-5, 3e-5, 1e-7, 5e-5, 2e-5, 1e-6, short=True, second=True)
+#: The gradients of single-precision arguments are rounded, so differences of them mean nothing.
+MIXED = replace(DOUBLE, second=False)
 #: In single precision, a difference has about three significant digits, and a second difference none. The steps are so
 #: long that a kink may lie between them: then the results must not differ by more than the tolerance.
 SINGLE = Precision(3e-2, 6e-2, 5e-3, 5e-3, 2e-2, 5e-3, 5e-3, short=False, second=False)
