@@ -216,6 +216,19 @@ class Point(Struct, frozen=True, dict=True):
         return total
 
 
+def point_at(
+    reference: ReferenceOperator, signature: EvaluationSignature, arguments: Values, number: int, used: frozenset[str]
+) -> Point | None:
+    """The point with some arguments, or None if the operator has no finite value there."""
+    try:
+        outputs = reference.outputs(arguments)
+    except UnknownValueError:
+        return None
+    if not all(map(is_finite, outputs)):
+        return None
+    return Point(reference, signature, arguments, dict(zip(signature.outputs, outputs, strict=False)), number, used)
+
+
 def wrong_formulas(checks: Iterable[FormulaCheck]) -> Iterator[Disagreement]:
     """The formulas of a dispatch key that contradict the operator, each once."""
     for check in checks:
@@ -264,15 +277,9 @@ def compared(
             active = [check for check in checks if not check.is_done(enough)]
             if not active:
                 break
-            arguments = arguments_of.at(kind, number)
-            try:
-                outputs = reference.outputs(arguments)
-            except UnknownValueError:
+            point = point_at(reference, signature, arguments_of.at(kind, number), number, used)
+            if point is None:
                 continue
-            if not all(map(is_finite, outputs)):
-                continue
-            named = dict(zip(signature.outputs, outputs, strict=False))
-            point = Point(reference, signature, arguments, named, number, used)
             for check in active:
                 n_known = check.known_points
                 _judge(check, point)
@@ -295,14 +302,15 @@ def _compare_at_bounds(
 ) -> None:
     """Compare a formula that is right so far on both sides of the numbers in its comparisons, and at them."""
     for arguments, is_at_bound in around_bounds(bounds_in(check.formula.tree), plain, signature):
+        point = point_at(reference, signature, arguments, 0, used)
+        if point is None:
+            continue
         try:
-            outputs = reference.outputs(arguments)
             if is_at_bound and not all(reference.is_smooth(arguments, name) for name in signature.inputs):
                 # a convention
                 continue
-            named = dict(zip(signature.outputs, outputs, strict=False))
-            disagreement = _wrong(check, Point(reference, signature, arguments, named, 0, used))
-        except (UnknownValueError, KeyError):
+            disagreement = _wrong(check, point)
+        except UnknownValueError:
             continue
         if disagreement is not None:
             check.witnesses = [disagreement]

@@ -12,11 +12,11 @@ from itertools import chain
 
 from msgspec import Struct
 
-from derivlint.analysis.scalar_evaluation.compare import FormulaCheck, Point, shown
+from derivlint.analysis.scalar_evaluation.compare import FormulaCheck, Point, point_at, shown
 from derivlint.analysis.scalar_evaluation.points import POINTS, NumberKind, point_arguments
 from derivlint.analysis.scalar_evaluation.reference import ReferenceOperator
 from derivlint.analysis.scalar_evaluation.signature import EvaluationSignature, Values, signature_of
-from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value, is_finite
+from derivlint.analysis.scalar_evaluation.values import UnknownValueError, Value
 from derivlint.analysis.typed import TypedFormula
 from derivlint.model import Differentiability
 
@@ -60,13 +60,9 @@ def poles(
     if any(check.infinite for check in checks):
         places = chain(points, places)
     for arguments in places:
-        try:
-            outputs = reference.outputs(arguments)
-        except UnknownValueError:
+        point = point_at(reference, signature, arguments, 0, used)
+        if point is None:
             continue
-        if not all(map(is_finite, outputs)):
-            continue
-        point = Point(reference, signature, arguments, dict(zip(signature.outputs, outputs, strict=False)), 0, used)
         by_formula = {check.formula: pole for check in active if (pole := _pole(check, point)) is not None}
         yield from by_formula.values()
         active = [check for check in active if check.formula not in by_formula]
