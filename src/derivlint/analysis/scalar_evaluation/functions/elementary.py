@@ -24,6 +24,13 @@ def _logarithm(function: Callable[[float], float], pole: float = 0.0) -> Real:
     return lambda value: -math.inf if value == pole else function(value)
 
 
+def _entropy(value: float) -> float:
+    if value < 0:
+        # minus infinity, which has no derivative
+        raise UnknownValueError
+    return -value * math.log(value) if value else 0.0
+
+
 #: The function of real numbers, and that of complex numbers if ATen supports them.
 UNARY: dict[str, tuple[Real, Complex | None]] = {
     "abs": (abs, abs),
@@ -88,7 +95,7 @@ UNARY: dict[str, tuple[Real, Complex | None]] = {
     "special_modified_bessel_i1": (lambda x: special.bessel_i(1, x), None),
     "special_modified_bessel_k0": (lambda x: special.bessel_k(0, x), None),
     "special_modified_bessel_k1": (lambda x: special.bessel_k(1, x), None),
-    "special_entr": (lambda x: -x * math.log(x), None),
+    "special_entr": (_entropy, None),
     "special_erfcx": (special.erfcx, None),
     "special_i0e": (lambda x: math.exp(-abs(x)) * special.bessel_i(0, x), None),
     "special_i1": (lambda x: special.bessel_i(1, x), None),
