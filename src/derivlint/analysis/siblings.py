@@ -13,6 +13,7 @@ from derivlint.model import DerivativeFormula, Entry, Model, Role
 from derivlint.model.generated.forward import PRIMAL
 from derivlint.model.index import BY_BASE, EntryIndex, Nothing
 from derivlint.model.keys import AUTO_ELEMENT_WISE
+from derivlint.operators.special import CONTIGUOUS
 from derivlint.schema import NativeFunction, SchemaKind
 from derivlint.source.lazy import cached_property
 
@@ -284,7 +285,9 @@ class _Sibling:
         tree = self.written.parsed.tree
         for node in walk(tree) if tree is not None else ():
             match node:
-                case Call(callee=Member(object=Name(simple=str(variable)), name="contiguous", name_start=start)):
+                case Call(callee=Member(object=Name(simple=str(variable)), name=name, name_start=start)) if (
+                    name == CONTIGUOUS
+                ):
                     calls.setdefault(variable, (node, (start, node.end)))
         return calls
 

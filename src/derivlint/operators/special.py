@@ -18,6 +18,10 @@ REAL_FROM_COMPLEX = "handle_r_to_c"
 TO_TENSOR = "toNonOptTensor"
 #: The operator that selects elements by a condition.
 WHERE = "where"
+#: Methods whose result has the dtype that their argument names.
+CASTING = words("to type_as")
+#: The method that copies a tensor into a memory format.
+CONTIGUOUS = "contiguous"
 #: Methods and operators that detach: they return the tensor or its value without gradient.
 CUTTING = words("data detach item variable_data")
 #: Methods that read metadata, for receivers of any type.

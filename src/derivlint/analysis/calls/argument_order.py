@@ -28,7 +28,7 @@ from derivlint.model.generated.gradients import GRADS
 from derivlint.model.resolve import EntryFunction, generic_output_index
 from derivlint.model.scope import RETAIN_VARIABLES
 from derivlint.operators import Book
-from derivlint.operators.special import ParameterRole
+from derivlint.operators.special import CASTING, ParameterRole
 from derivlint.schema import OptionalType, SchemaKind
 
 #: Methods that return the same value in another form.
@@ -436,12 +436,10 @@ def _tensor_of(node: Expr) -> str | None:
 def _is_cast(node: Expr, names: Collection[str]) -> bool:
     """Whether an expression is a tensor with the dtype of one with these names: ``x.to(grad.scalar_type())``."""
     match unparenthesized(node):
-        case Call(
-            callee=Member(name="to"),
-            args=(Call(callee=Member(object=like, name="scalar_type" | "dtype" | "options")), *_),
-        ):
-            return variable_of(like) in names
-        case Call(callee=Member(name="to" | "type_as"), args=(like, *_)):
+        case Call(callee=Member(name=name), args=(like, *_)) if name in CASTING:
+            match like:
+                case Call(callee=Member(object=tensor, name="scalar_type" | "dtype" | "options")):
+                    like = tensor
             return variable_of(like) in names
         case _:
             return False
