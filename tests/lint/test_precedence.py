@@ -61,7 +61,8 @@ SLIPS = [
     # exchanged arguments, whatever they are called
     (
         "huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor",
-        "self: huber_loss_backward(grad, self, target, delta, reduction)\n  target: non_differentiable",
+        "self: huber_loss_backward(grad, self, target, delta, reduction)\n"
+        "  target: huber_loss_backward(grad, target, self, reduction, delta)",
         "swapped-arguments",
     ),
     (

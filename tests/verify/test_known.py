@@ -40,7 +40,8 @@ def test_a_finding_is_explained_with_its_kind_and_where_it_is_spoken_of() -> Non
     """Of another rule, and of other entries, nothing is known."""
     said = "a known defect of PyTorch: cholesky_inverse_jvp is wrong (pytorch/pytorch#196682)"
     assert explanation_of("cholesky_inverse", "result", "wrong-jvp") == said
-    assert explanation_of("cholesky_inverse", "self", "wrong-vjp") == ""
+    assert explanation_of("cholesky_inverse", "self", "inconsistent-vjp-jvp") == ""
+    assert explanation_of("cholesky", "result", "wrong-jvp") == ""
 
 
 @pytest.mark.torch
