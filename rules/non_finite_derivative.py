@@ -107,7 +107,7 @@ def check(entry: Entry, model: Model) -> Iterator[Finding]:
     for pole in judgement_of(model, entry).poles:
         formula = pole.formula
         value = "NaN" if math.isnan(pole.actual) else "infinite"
-        is_at_zero = any(value == 0 for _, value in pole.at)
+        is_at_zero = any(argument == 0 for _, argument in pole.at)
         expected = number(0.0 if abs(pole.expected) < ROUNDED else pole.expected)
         yield Finding(
             formula.span_of(formula.tree),

@@ -54,11 +54,11 @@ def poles(
     active = list(checks)
     schema = differentiability.function.schema
     numbers = [argument.name for argument in schema.arguments.flat_non_out if not argument.type.is_tensor_like]
-    points = [point_arguments(differentiability).at(NumberKind.REAL, number) for number in range(POINTS)]
-    places = _with_zeros(points[0], signature, numbers)
+    points = point_arguments(differentiability)
+    places = _with_zeros(points.at(NumberKind.REAL, 0), signature, numbers)
     # at ordinary points most formulas are known to be finite: "log(self)" in place of "log(abs(self))" is not
     if any(check.infinite for check in checks):
-        places = chain(points, places)
+        places = chain((points.at(NumberKind.REAL, number) for number in range(POINTS)), places)
     for arguments in places:
         point = point_at(reference, signature, arguments, 0, used)
         if point is None:
