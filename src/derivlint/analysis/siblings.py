@@ -279,16 +279,16 @@ class _Sibling:
         return [token for token in tokens(self.written.text or "") if token.type not in TRIVIA and token.type != STRING]
 
     @property
-    def contiguous(self) -> dict[str, tuple[Call, tuple[int, int]]]:
-        """The first call of ``contiguous`` for each variable, and the offsets of the method."""
-        calls: dict[str, tuple[Call, tuple[int, int]]] = {}
+    def contiguous(self) -> dict[str, tuple[bool, tuple[int, int]]]:
+        """Whether the first ``contiguous`` of each variable is passed a memory format, and the offsets of the call."""
+        calls: dict[str, tuple[bool, tuple[int, int]]] = {}
         tree = self.written.parsed.tree
         for node in walk(tree) if tree is not None else ():
             match node:
-                case Call(callee=Member(object=Name(simple=str(variable)), name=name, name_start=start)) if (
+                case Call(callee=Member(object=Name(simple=str(variable)), name=name, name_start=start), args=args) if (
                     name == CONTIGUOUS
                 ):
-                    calls.setdefault(variable, (node, (start, node.end)))
+                    calls.setdefault(variable, (bool(args), (start, node.end)))
         return calls
 
     def range(self, first: int, end: int) -> tuple[int, int]:
@@ -335,11 +335,10 @@ def _memory_formats(first: _Sibling, second: _Sibling) -> Iterator[tuple[tuple[i
     ``miopen_batch_norm`` of PyTorch 2.1 to 2.9 also differs from ``cudnn_batch_norm`` in other arguments.
     """
     counterparts = first.contiguous
-    for variable, (call, part) in second.contiguous.items():
-        if variable in counterparts:
-            counterpart, offsets = counterparts[variable]
-            if bool(counterpart.args) != bool(call.args):
-                yield offsets, part
+    for variable, (has_format, part) in second.contiguous.items():
+        sibling_has_format, counterpart = counterparts.get(variable, (has_format, part))
+        if sibling_has_format != has_format:
+            yield counterpart, part
 
 
 def _is_same(token: Token, sibling: _Sibling, twin: Token, twins: _Sibling) -> bool:
